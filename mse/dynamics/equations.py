@@ -28,6 +28,7 @@ from ..numerics.precision import left_by_rounding
 from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
 from .inertia import GroupInertia, cross
+from .inputs import Inputs
 
 # Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
 # times of it tests/dynamics/test_equations.py passes.
@@ -51,7 +52,7 @@ class Terms(NamedTuple):
 class Equations:
     """A system as equations of motion, with ``parts``, the inertia of each group of its elements."""
 
-    def __init__(self, topology: Topology, assembly: Assembly):
+    def __init__(self, topology: Topology, assembly: Assembly, inputs: Inputs | None = None):
         self.topology, self.assembly, self.size = topology, assembly, assembly.size
         forceful = {tuple(g.members): g for g in assembly.groups}
         moving = [kind for kind in topology.kinds if kind.cls.has_mass() or kind.cls.has_damping()]
@@ -59,6 +60,7 @@ class Equations:
         groups = [forceful.get(tuple(kind.members)) or Group(topology, kind, -1) for kind in moving]
         self.parts = [GroupInertia(g) for g in groups]
         self._rows = [assembly._coordinates(g) for g in groups]
+        self.inputs = Inputs(assembly, None) if inputs is None else inputs
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
 
     def evaluation(self, state: State) -> Evaluation:
@@ -90,8 +92,8 @@ class Equations:
         return at.o[g.frames] - at.reference[self.assembly.body[g.frames]]
 
     # -- terms ------------------------------------------------------------------------------------------------
-    def terms(self, here: Evaluation, v: np.ndarray) -> Terms:
-        """All terms of the equations in a state, at velocities v (n,)."""
+    def terms(self, here: Evaluation, v: np.ndarray, time: float = 0.0) -> Terms:
+        """All terms of the equations in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
         at = here.configuration
         moving, turning = self.frame_motions(at, v)
         n = self.size
@@ -119,6 +121,10 @@ class Equations:
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
                 np.add.at(force, rows, both)
         driven += self._power_without_energy(at, v, moving)
+        if self.inputs.names:
+            given = self.inputs.forces(time, here)
+            force[:-1] += given
+            driven += float(given @ v)
         return Terms(mass[:-1, :-1], force[:-1], self._bends(at, v, moving, turning), damped, driven, energy)
 
     def _power_without_energy(self, at: Configuration, v: np.ndarray, moving: np.ndarray) -> float:
@@ -151,9 +157,9 @@ class Equations:
                 out[numbers[:, r]] = bend + np.sum(slopes[:, r, : faster.shape[1]] * faster, axis=1)
         return out[:-1]
 
-    def accelerations(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray, Terms]:
-        """Accelerations (n,) in a state at velocities v (n,), and their terms; NaN where a law is undefined."""
-        terms = self.terms(here, v)
+    def accelerations(self, here: Evaluation, v: np.ndarray, time: float = 0.0) -> tuple[np.ndarray, Terms]:
+        """Accelerations (n,) in a state at velocities v (n,) and a time (s), and their terms; NaN where a law is undefined."""
+        terms = self.terms(here, v, time)
         if not all(np.isfinite(x).all() for x in (terms.force, terms.mass, terms.bend, here.constraint_entries[1])):
             return np.full(self.size, np.nan), terms
         return Constrained(self, here, terms.mass).solve(terms.force, -terms.bend), terms

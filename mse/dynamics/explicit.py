@@ -108,7 +108,7 @@ class Stepper:
         """SciPy's solver at the center of a chart."""
         e, n = self.equations, self.equations.size
         here = e.evaluation(begin.state)
-        acceleration, terms = e.accelerations(here, begin.v)
+        acceleration, terms = e.accelerations(here, begin.v, begin.time)
         if not np.isfinite(acceleration).all():
             raise StepFailed
         self._redundant = bool(e.assembly.constraint_count) and not Constrained(e, here, terms.mass).unique
@@ -126,7 +126,7 @@ class Stepper:
         known = [first]  # at the center, where SciPy asks first
 
         def slope(t: float, y: np.ndarray) -> np.ndarray:
-            return known.pop() if known else self._slope(begin, y)
+            return known.pop() if known else self._slope(begin, t, y)
 
         given = None if given is None else min(given, longest)
         return DOP853(slope, begin.time, y, np.inf, max_step=longest, rtol=self.rtol, atol=tolerances, first_step=given)
@@ -141,7 +141,7 @@ class Stepper:
         drift = np.abs(here.slopes @ solver.y[n : 2 * n] / lengths).max()
         return float(max(np.abs(distances).max() / e.measure.size, drift / self._speed) / self.rtol)
 
-    def _slope(self, begin: Moment, y: np.ndarray) -> np.ndarray:
+    def _slope(self, begin: Moment, t: float, y: np.ndarray) -> np.ndarray:
         e, n = self.equations, self.equations.size
         x, v = y[:n], y[n : 2 * n]
         if not np.isfinite(y[: 2 * n]).all():
@@ -149,7 +149,7 @@ class Stepper:
         here = e.evaluation(self.placed(begin.state, x))
         if self._redundant:  # redundant rows depend on others only where all constraints hold
             here = restored(here) or here
-        acceleration, terms = e.accelerations(here, v)
+        acceleration, terms = e.accelerations(here, v, t)
         rates = v.copy()
         bodies = 6 * (e.assembly.bodies - 1)
         for turn, w in zip(x[:bodies].reshape(-1, 6)[:, 3:], rates[:bodies].reshape(-1, 6)[:, 3:], strict=True):

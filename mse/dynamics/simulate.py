@@ -11,7 +11,6 @@ from scipy.linalg import LinAlgError
 from ..analysis.resources import refuse_beyond_memory
 from ..analysis.time.simulate import checked_times
 from ..errors import Interrupted, ModelError, MotionError
-from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import put_together
 from ..model.sensors import readings
@@ -24,6 +23,7 @@ from ..validation.arguments import find, names, number, shown
 from .coordinates import NamedCoordinates
 from .equations import Equations
 from .explicit import Moment, StepFailed, Stepper
+from .inputs import Inputs
 from .start import given_numbers, moving, placed
 from .trajectory import MotionState, Trajectory
 
@@ -42,6 +42,7 @@ def simulate(
     dt: float,
     initial: Mapping[str, float] | None = None,
     start: WorkingPoint | MotionState | None = None,
+    inputs: Mapping[str, float | Callable[[float], float]] | None = None,
     outputs: Sequence[str] | None = None,
     rtol: float = 1e-9,
     progress: Show = True,
@@ -51,7 +52,7 @@ def simulate(
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
     with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
         topology, assembly = system._prepared = prepared(system, system._prepared)
-        run = _Run(topology, assembly, rtol, outputs)
+        run = _Run(Equations(topology, assembly, Inputs(assembly, inputs)), rtol, outputs)
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs) + 2 * assembly.size + 18 * assembly.bodies),
             f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or run it in pieces (start=motion.final_state)",
@@ -63,11 +64,12 @@ def simulate(
 class _Run:
     """A run as it goes: samples so far, and the moments at which steps began."""
 
-    def __init__(self, topology: Topology, assembly: Assembly, rtol: float, outputs: Sequence[str] | None):
+    def __init__(self, equations: Equations, rtol: float, outputs: Sequence[str] | None):
+        topology = equations.topology
         _refuse_unfit(topology)
-        self.equations, self.rtol, self.label = Equations(topology, assembly), rtol, topology.label
+        self.equations, self.rtol, self.label = equations, rtol, topology.label
         self.topology = topology
-        self.here = Evaluation.initial(assembly).measured(self.equations.measure)
+        self.here = Evaluation.initial(equations.assembly).measured(self.equations.measure)
         self.coordinates = NamedCoordinates(topology, self.here)
         c = self.coordinates
         units = dict(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
@@ -100,7 +102,7 @@ class _Run:
             moment, time = start._moment, start.time
             here, v = e.evaluation(moment.state), moment.v
             unchanged = start._topology.source.differences(system) == {} and not given
-            if unchanged and self.rtol == start.rtol:
+            if unchanged and self.rtol == start.rtol and e.inputs == start._inputs:
                 return moment, moment.origin or moment
             here = put_together(here)
         else:
@@ -181,8 +183,10 @@ class _Run:
 
     def motion(self) -> Trajectory:
         """The motion so far."""
-        last, none = self.samples[-1], np.zeros((len(self.samples), 0))
-        state = MotionState(self.topology.source.name, last.time, self.rtol, self.topology, last)
+        last = self.samples[-1]
+        inputs = self.equations.inputs
+        state = MotionState(self.topology.source.name, last.time, self.rtol, self.topology, last, inputs)
+        driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
         notes = ()
         if self.equations.massless:
             notes = (
@@ -190,8 +194,9 @@ class _Run:
             )
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), self.outputs, self.units,
-            none, (), (), state, rtol=self.rtol, steps=len(self.begins), evaluations=self.evaluations, notes=notes,
-            _equations=self.equations, _coordinates=self.coordinates, _samples=tuple(self.samples), _begins=tuple(self.begins),
+            driven, inputs.names, inputs.units, state, rtol=self.rtol, steps=len(self.begins), evaluations=self.evaluations,
+            notes=notes, _equations=self.equations, _coordinates=self.coordinates, _samples=tuple(self.samples),
+            _begins=tuple(self.begins),
         )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from ..validation.arguments import find, number
 from .coordinates import NamedCoordinates
 from .equations import Equations
 from .explicit import Moment, Stepper
+from .inputs import Inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ class MotionState:
     rtol: float
     _topology: Topology = field(repr=False)
     _moment: Moment = field(repr=False)
+    _inputs: Inputs = field(repr=False)
 
 
 class Instant:
@@ -61,7 +63,7 @@ class Instant:
     def state(self) -> MotionState:
         """What another run goes on from."""
         m = self._motion
-        return MotionState(m.name, self.time, m.rtol, m._equations.topology, self._moment)
+        return MotionState(m.name, self.time, m.rtol, m._equations.topology, self._moment, m._equations.inputs)
 
     @cached_property
     def poses(self) -> Named[Pose]:
@@ -92,7 +94,7 @@ class Instant:
         If joints constrain a motion more than once, the shortest of the reactions that move the system so are given.
         """
         e, v = self._motion._equations, self._moment.v
-        acceleration, terms = e.accelerations(self._here, v)
+        acceleration, terms = e.accelerations(self._here, v, self._moment.time)
         found = joint_reactions(e.assembly, self._here.configuration, e.multipliers(self._here, terms, acceleration))
         return Named("joint", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "reaction"))
 
@@ -118,9 +120,11 @@ class Trajectory(TimeResponse):
     outputs, output_units : tuple of str
         Names of the o outputs, and their units.
     inputs, input_units : tuple of str
-        Empty: motions have no inputs yet.
-    driven, between, holds : ndarray and tuple
-        Empty, too.
+        Names of the i inputs, and their units.
+    driven : ndarray, (t, i)
+        Values of the inputs.
+    between, holds : tuple
+        Empty: inputs are functions of time.
     initial_state : dict of str to float
         Empty; ``at(0.0)`` is the beginning.
     parameters : ParameterRecord
@@ -163,7 +167,16 @@ class Trajectory(TimeResponse):
         """The outputs alone, without the poses between: what files hold."""
         units = self.output_units
         return TimeResponse(
-            self.name, self.time, self.values, self.outputs, units, self.driven, (), (), {}, self.parameters
+            self.name,
+            self.time,
+            self.values,
+            self.outputs,
+            units,
+            self.driven,
+            self.inputs,
+            self.input_units,
+            {},
+            self.parameters,
         )
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -234,6 +234,7 @@ class Searches:
         dt: float,
         initial: Mapping[str, float] | None = None,
         start: WorkingPoint | MotionState | None = None,
+        inputs: Mapping[str, float | Callable[[float], float]] | None = None,
         outputs: Sequence[str] | None = None,
         rtol: float = 1e-9,
         progress: bool | Callable[[Progress], object] = True,
@@ -254,6 +255,9 @@ class Searches:
         start : WorkingPoint or MotionState, optional
             Where it begins: the initial poses, with joints put together and at rest, if left out; a working point, at rest; or
             the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which goes on as if it was not cut.
+        inputs : mapping of str to float or function of time, optional
+            Forces by input, ``{"coil.fx": lambda t: np.sin(5 * t)}``, t in s; those left out are zero.  Steps follow what a
+            function does, but may miss a pulse that is shorter than they are: end a run where it begins, and go on there.
         outputs : list of str, optional
             Outputs; all coordinates of joints, their rates, and what sensors measure, if left out.
         rtol : float
@@ -291,5 +295,6 @@ class Searches:
         from ..dynamics.simulate import simulate
 
         return simulate(
-            self, duration=duration, dt=dt, initial=initial, start=start, outputs=outputs, rtol=rtol, progress=progress
-        )
+            self, duration=duration, dt=dt, initial=initial, start=start, inputs=inputs, outputs=outputs, rtol=rtol,
+            progress=progress,
+        )  # fmt: skip

@@ -226,7 +226,8 @@ class Motions:
         )
         return LeftOut(
             ss.name, up_to_hz, ss.inputs, ss.outputs, ss.input_units, ss.output_units,
-            np.stack([traces, determinants], axis=1), np.reshape(linear, (len(two), o, i)), np.reshape(constant, (len(two), o, i)),
+            np.stack([traces, determinants], axis=1),
+            np.reshape(linear, (len(two), o, i)), np.reshape(constant, (len(two), o, i)),
             np.array([m.n[0, 0] for m in one]),
             np.reshape([m.c @ m.b / m.n[0, 0] for m in one], (len(one), o, i)),
             joined, np.zeros((len(LeftOut.shares), o, i)),

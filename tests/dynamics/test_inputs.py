@@ -1,0 +1,87 @@
+"""Forces that are functions of time in large motions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse import ModelError, Pose, UnknownNameError
+
+
+def slider(stiffness: float = 90.0) -> mse.MSystem:
+    """2 kg on a slide along x with a spring, pushed by an actuator at a place beside it."""
+    system = mse.MSystem("slider", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1))
+    slide = mse.Prismatic("slide", axis=(1, 0, 0), stiffness=stiffness)
+    system.add(slide, between=(body, system.ground))
+    push = system.add(mse.ForceActuator("push"))
+    system.clamp(system.ground, push.frame(0))
+    system.clamp(body.frame(0), push.frame(1), Pose.dy(0.3))
+    return system
+
+
+def test_a_resonant_force_makes_a_swing_that_grows():
+    """x = F t sin(w t)/(2 m w) for F cos(w t) at the frequency w of a mass on a spring."""
+    w = np.sqrt(45.0)
+    motion = slider().simulate(duration=2.0, dt=0.1, inputs={"push.fx": lambda t: 3.0 * np.cos(w * t)}, rtol=1e-11)
+    t = motion.time
+    np.testing.assert_allclose(motion["slide.displacement"], 3.0 * t * np.sin(w * t) / (4.0 * w), atol=1e-10)
+    np.testing.assert_allclose(motion.driven[:, 0], 3.0 * np.cos(w * t), rtol=1e-14)
+    assert motion.inputs == ("push.fx",) and motion.input_units == ("N",)
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-9
+    assert motion.energy["driven"][-1] == pytest.approx(motion.energy["kinetic"][-1] + motion.energy["elastic"][-1])
+
+
+def test_a_constant_torque_speeds_a_wheel_up():
+    system = mse.MSystem("wheel", gravity=(0, 0, -9.81))
+    hinge = mse.Revolute("hinge", axis=(0, 0, 1), motor="force")
+    system.add(hinge, between=(system.add(mse.RigidBody("wheel", mass=1.0, inertia=0.5)), system.ground))
+    motion = system.simulate(duration=4.0, dt=1.0, inputs={"hinge.torque": 2.0})
+    np.testing.assert_allclose(motion["hinge.angle"], 2.0 * motion.time**2, atol=1e-9)  # beyond whole turns
+
+
+def test_small_motions_are_those_of_the_linear_model():
+    system = slider()
+    dt, force = 0.02, lambda t: 1e-3 * np.sin(11.0 * t)
+    motion = system.simulate(duration=1.0, dt=dt, inputs={"push.fx": force})
+    linear = system.find_working_point().linearize()
+    same = linear.simulate(duration=1.0, dt=dt, inputs={"push.fx": force})
+    np.testing.assert_allclose(motion["slide.displacement"], same["slide.displacement"], atol=1e-9)
+
+
+def test_a_run_with_inputs_goes_on_to_the_bit_and_with_others_begins_anew():
+    system, force = slider(), np.sin
+    whole = system.simulate(duration=1.0, dt=0.25, inputs={"push.fx": force}, rtol=1e-6)
+    half = system.simulate(duration=0.5, dt=0.25, inputs={"push.fx": force}, rtol=1e-6)
+    rest = system.simulate(duration=0.5, dt=0.25, start=half.final_state, inputs={"push.fx": force}, rtol=1e-6)
+    np.testing.assert_array_equal(rest.values, whole.values[2:])
+    alone = system.simulate(duration=0.5, dt=0.25, start=half.final_state, rtol=1e-6)
+    assert alone["slide.displacement"][0] == half["slide.displacement"][-1]
+    assert alone["slide.displacement"][-1] != rest["slide.displacement"][-1]
+    assert np.abs(alone.energy["unaccounted"]).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"push.fx": [1.0, 2.0]}, ["input 'push.fx'", "a number or a function of time", "np.interp"]),
+        ({"push.fx": lambda t: [t]}, ["input 'push.fx' at t = 0 s", "expected a finite number"]),
+        ({"push.fx": lambda t: 1.0 / t}, ["input 'push.fx'", "ZeroDivisionError"]),
+        ([1.0], ["inputs", "forces by input"]),
+    ],
+)
+def test_what_is_no_force_is_refused(inputs, said):
+    with pytest.raises(ModelError) as error:
+        slider().simulate(duration=1.0, dt=0.5, inputs=inputs)
+    assert all(part in str(error.value) for part in said), str(error.value)
+
+
+def test_unknown_inputs_and_prescribed_motions_are_refused():
+    with pytest.raises(UnknownNameError, match=r"no input 'push.fy2' \(did you mean 'push.fy'"):
+        slider().simulate(duration=1.0, dt=0.5, inputs={"push.fy2": 1.0})
+    system = mse.MSystem("crank", gravity=(0, 0, 0))
+    hinge = mse.Revolute("hinge", axis=(0, 0, 1), motor="position")
+    system.add(hinge, between=(system.add(mse.RigidBody("wheel", mass=1.0, inertia=0.5)), system.ground))
+    with pytest.raises(ModelError, match="prescribes a motion"):
+        system.simulate(duration=1.0, dt=0.5, inputs={"hinge.angle": 1.0})
