@@ -74,17 +74,17 @@ class Lanczos:
         self._renewed = 0  # of them those before the last fresh start
         self.renew()
 
-    def find(self, below: int, above: int, more: int, restarts: int = _MOST_RESTARTS) -> tuple[np.ndarray, np.ndarray]:
+    def find(self, below: int, above: int, more: int, restarts: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The ``below`` most negative nu and the ``above`` largest, ascending, with vectors (n, k); fewer where M has no more.
 
         ``more`` further ones above come along, right to a few digits.  Raises RuntimeError where they do not converge within some
-        ``restarts``, as where solutions are mostly rounding.
+        ``restarts`` (a thousand if left out), as where solutions are mostly rounding.
         """
         wanted = below + above + more
         most = 2 * wanted + 12 * _BLOCK + self._size
         self._make_room(most + _BLOCK)
         check = 0 if self._size else 3 * wanted
-        left = restarts
+        left = restarts = _MOST_RESTARTS if restarts is None else restarts
         while True:
             if not self._next.shape[1] and self._size < wanted:
                 self.renew()

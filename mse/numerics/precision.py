@@ -61,18 +61,18 @@ def carries_mass(mass: np.ndarray, terms: np.ndarray, count: int = 1) -> np.ndar
 def without_curvature(mu: np.ndarray) -> np.ndarray:
     """Which curvatures (..., s), in noises, are those of free motions: less than one noise, and far below what is more.
 
-    Rounding alone leaves free motions far below one noise, and all others have far more.  Where curvatures lead from more than
-    one noise down to less, each at least ``SURE^-2`` of the next one, the low ones may be part of that series, and nothing says
-    that they are zero: the lowest two of a soft chain with one end free are as one to nine.
+    Rounding alone leaves free motions below about one noise, and all others have far more.  Where curvatures lead down from more
+    than ``sqrt(SURE)`` noises, each at least ``SURE^-2`` of the next one, the low ones may be part of that series, and nothing
+    says that they are zero: the lowest two of a soft chain with one end free are as one to nine.
     """
     size = np.abs(mu)
     order = np.argsort(size, axis=-1, kind="stable")
     ascending = np.take_along_axis(size, order, axis=-1)
     above = np.concatenate([ascending[..., 1:], np.full_like(ascending[..., :1], np.inf)], axis=-1)
-    soft = (ascending > 1.0) | (above <= SURE**2 * ascending)
+    soft = (ascending > np.sqrt(SURE)) | (above <= SURE**2 * ascending)
     soft = np.flip(np.logical_and.accumulate(np.flip(soft, -1), axis=-1), -1)
     free = np.empty(size.shape, dtype=bool)
-    np.put_along_axis(free, order, ~soft, axis=-1)
+    np.put_along_axis(free, order, ~soft & (ascending <= 1.0), axis=-1)
     return free
 
 

@@ -68,8 +68,8 @@ def test_all_real_parameters_of_a_law_are_inputs_of_its_record(name, law):
         record = Law(obj, law, Shape(len(frames), len(q), values), False, place)
     named = {name for name, p in obj.declared_parameters.items() if p.moves}
     real = [
-        np.ravel(v) for k, v in obj._values.items()
-        if k in named and not isinstance(v, str | int) and np.asarray(v).dtype.kind == "f"
+        np.ravel(v) for v in (getattr(obj, k) for k in named)
+        if v is not None and not isinstance(v, str | int) and np.asarray(v).dtype.kind == "f"
     ]  # fmt: skip
     attributes = [np.ravel(x) for k, x in vars(obj).items() if k.startswith("_") and is_real(x)]
     assert len(record.parameters(obj)) == sum(map(len, [*real, *attributes]))
