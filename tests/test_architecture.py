@@ -82,6 +82,8 @@ MOST_PARAMETERS = 7
 MANY_OPTIONS = {
     "analysis.time.simulate.simulate",
     "linear.methods.Analyses.simulate",
+    "dynamics.simulate.simulate",
+    "model.searches.Searches.simulate",
 }
 
 

@@ -53,7 +53,7 @@ def test_bricard_mechanism_of_redundant_hinges():
     assert motion.largest_residual < 1e-11
 
 
-@pytest.mark.parametrize(("windows", "duration"), [(2, 10.0), (10, 2.0)])
+@pytest.mark.parametrize(("windows", "duration"), [(2, 10.0), (5, 1.0)])
 def test_four_bars_pass_through_their_flat_positions(windows, duration):
     from scipy.integrate import solve_ivp
 
