@@ -27,7 +27,7 @@ from .equations import Constrained, Equations
 # of it tests/dynamics/test_explicit.py passes.
 _TURN = 1.0
 # Of the largest speed: velocities below it are as exact as this one. With a tenth and with ten times of it
-# tests/dynamics/test_figures.py::test_a_free_body_tumbles_with_its_period passes.
+# tests/dynamics/test_known_motions.py::test_a_free_body_tumbles_with_its_period passes.
 _SLOW = 1e-2
 # Of the step that an error allows, and of a step that is repeated: those of Hairer's DOP853. With 0.5 and 0.95, and with 0.1
 # and 0.5, tests/dynamics/test_explicit.py passes.
