@@ -28,31 +28,35 @@ from ..numerics.precision import left_by_rounding
 from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
 from .inertia import GroupInertia, cross
-from .inputs import Inputs
+from .input_forces import InputForces
 
 # Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
 # times of it tests/dynamics/test_motion_equations.py passes.
 _NO_FORCE = 1e-9
 
 
-class Terms(NamedTuple):
-    """What the equations consist of: M (n, n), f - c (n,), bends ``v'(d2g)v`` (m,), power (W) of dampers, and of other forces.
+class Inertia(NamedTuple):
+    """M (n, n), the forces of inertia c (n,) that are there without accelerations, and the kinetic energy (J)."""
 
-    ``energy`` is the kinetic energy (J).
-    """
+    mass: np.ndarray
+    force: np.ndarray
+    energy: float
+
+
+class Terms(NamedTuple):
+    """What the equations consist of: M (n, n), f - c (n,), bends ``v'(d2g)v`` (m,), power (W) of dampers, and of other forces."""
 
     mass: np.ndarray
     force: np.ndarray
     bend: np.ndarray
     damped: float
     driven: float
-    energy: float
 
 
 class Equations:
     """A system as equations of motion, with ``parts``, the inertia of each group of its elements."""
 
-    def __init__(self, topology: Topology, assembly: Assembly, inputs: Inputs | None = None):
+    def __init__(self, topology: Topology, assembly: Assembly, inputs: InputForces | None = None):
         self.topology, self.assembly, self.size = topology, assembly, assembly.size
         forceful = {tuple(g.members): g for g in assembly.groups}
         moving = [kind for kind in topology.kinds if kind.cls.has_mass() or kind.cls.has_damping()]
@@ -60,7 +64,7 @@ class Equations:
         groups = [forceful.get(tuple(kind.members)) or Group(topology, kind, -1) for kind in moving]
         self.parts = [GroupInertia(g) for g in groups]
         self._rows = [assembly._coordinates(g) for g in groups]
-        self.inputs = Inputs(assembly, None) if inputs is None else inputs
+        self.inputs = InputForces(assembly, None) if inputs is None else inputs
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
 
     def evaluation(self, state: State) -> Evaluation:
@@ -92,16 +96,12 @@ class Equations:
         return at.o[g.frames] - at.reference[self.assembly.body[g.frames]]
 
     # -- terms ------------------------------------------------------------------------------------------------
-    def terms(self, here: Evaluation, v: np.ndarray, time: float = 0.0) -> Terms:
-        """All terms of the equations in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
-        at = here.configuration
+    def inertia(self, at: Configuration, v: np.ndarray) -> Inertia:
+        """Masses and forces of inertia at velocities v (n,)."""
         moving, turning = self.frame_motions(at, v)
         n = self.size
-        mass, force = np.zeros((n + 1, n + 1)), np.zeros(n + 1)  # the last one is the ground
-        force[:-1] = -here.total(1).gradient
-        damped = driven = energy = 0.0
+        mass, force, energy = np.zeros((n + 1, n + 1)), np.zeros(n + 1), 0.0  # the last one is the ground
         for part, rows in zip(self.parts, self._rows, strict=True):
-            own = None
             if part.has_mass:
                 own = self._own(part.group, v, moving)
                 m, c = part.masses(at, own)
@@ -111,9 +111,22 @@ class Equations:
                 shift_to_reference(levers, 2, np.zeros_like(c), m)
                 shift_to_reference(levers, 1, c, np.zeros((len(c), 1, 0, 0)))
                 np.add.at(mass, (rows[:, :, None], rows[:, None, :]), m[:, 0])
-                np.subtract.at(force, rows, c)
+                np.add.at(force, rows, c)
+        return Inertia(mass[:-1, :-1], force[:-1], energy)
+
+    def mass(self, here: Evaluation) -> np.ndarray:
+        """M (n, n) in a state."""
+        return self.inertia(here.configuration, np.zeros(self.size)).mass
+
+    def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
+        """All terms of the equations in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
+        at, (mass, inertia, _) = here.configuration, self.inertia(here.configuration, v)
+        moving, turning = self.frame_motions(at, v)
+        force = np.append(-here.total(1).gradient - inertia, 0.0)  # the last one is the ground
+        damped = driven = 0.0
+        for part, rows in zip(self.parts, self._rows, strict=True):
             if part.has_damping and v.any():
-                own = self._own(part.group, v, moving) if own is None else own
+                own = self._own(part.group, v, moving)
                 damping, power = part.velocity_forces(at, own)
                 damped += float(np.sum(damping * own))
                 driven += float(np.sum(power * own))
@@ -125,7 +138,7 @@ class Equations:
             given = self.inputs.forces(time, here)
             force[:-1] += given
             driven += float(given @ v)
-        return Terms(mass[:-1, :-1], force[:-1], self._bends(at, v, moving, turning), damped, driven, energy)
+        return Terms(mass, force[:-1], self._bends(at, v, moving, turning), damped, driven)
 
     def _power_without_energy(self, at: Configuration, v: np.ndarray, moving: np.ndarray) -> float:
         """Power (W) of the forces of elements that come from no energy, as they are at rest."""
@@ -157,7 +170,7 @@ class Equations:
                 out[numbers[:, r]] = bend + np.sum(slopes[:, r, : faster.shape[1]] * faster, axis=1)
         return out[:-1]
 
-    def accelerations(self, here: Evaluation, v: np.ndarray, time: float = 0.0) -> tuple[np.ndarray, Terms]:
+    def accelerations(self, here: Evaluation, v: np.ndarray, time: float) -> tuple[np.ndarray, Terms]:
         """Accelerations (n,) in a state at velocities v (n,) and a time (s), and their terms; NaN where a law is undefined."""
         terms = self.terms(here, v, time)
         if not all(np.isfinite(x).all() for x in (terms.force, terms.mass, terms.bend, here.constraint_entries[1])):

@@ -29,7 +29,7 @@ _TURN = 1.0
 # Of the largest speed: velocities below it are as exact as this one. With a tenth and with ten times of it
 # tests/dynamics/test_known_motions.py::test_a_free_body_tumbles_with_its_period passes.
 _SLOW = 1e-2
-# Of the step that an error allows, and of a step that is repeated: those of Hairer's DOP853. With 0.5 and 0.95, and with 0.1
+# Factors on the step that an error allows, and on a step that is repeated, as in Hairer's DOP853. With 0.5 and 0.95, and with 0.1
 # and 0.5, tests/dynamics/test_explicit.py passes.
 _SAFE = 0.9
 _LEAST = 0.2
@@ -180,8 +180,8 @@ class Stepper:
 
     def permitted(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """The velocities that constraints permit which differ from v (n,) by impulses of constraints alone."""
-        terms = self.equations.terms(here, np.zeros_like(v))
-        return v + Constrained(self.equations, here, terms.mass).solve(np.zeros_like(v), -(here.slopes @ v))
+        mass = self.equations.mass(here)
+        return v + Constrained(self.equations, here, mass).solve(np.zeros_like(v), -(here.slopes @ v))
 
     def _open(self, here: Evaluation, t: float) -> str:
         k = int(np.abs(here.distances[0]).argmax())

@@ -181,7 +181,9 @@ def _hessian(obj: MObject, law: str, frames: Sequence[FramePose], q: np.ndarray,
 def _mass_slopes(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Slopes (n, n) of the momenta ``M(x) v`` by coordinates, by central differences of fourth order."""
     n = len(v)
-    size = max([1.0, *(float(np.linalg.norm(f.o - frames[0].o)) for f in frames)])
+    size = (
+        max(float(np.linalg.norm(f.o - frames[0].o)) for f in frames) or 1.0
+    )  # masses of one frame do not change along it
 
     def at(x: np.ndarray) -> np.ndarray:
         moved = [

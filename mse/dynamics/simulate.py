@@ -23,7 +23,7 @@ from ..validation.arguments import find, names, number, shown
 from .coordinates import NamedCoordinates
 from .equations import Equations
 from .explicit import Moment, StepFailed, Stepper
-from .inputs import Inputs
+from .input_forces import InputForces
 from .start import given_numbers, moving, placed
 from .trajectory import MotionState, Trajectory
 
@@ -52,7 +52,7 @@ def simulate(
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
     with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
         topology, assembly = system._prepared = prepared(system, system._prepared)
-        run = _Run(Equations(topology, assembly, Inputs(assembly, inputs)), rtol, outputs)
+        run = _Run(Equations(topology, assembly, InputForces(assembly, inputs)), rtol, outputs)
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs) + 2 * assembly.size + 18 * assembly.bodies),
             f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or run it in pieces (start=motion.final_state)",
@@ -130,6 +130,9 @@ class _Run:
     def to(self, sample: Moment, begin: Moment, steps: int, dt: float, tell: Callable[[int], None]) -> Trajectory:
         """The motion of so many samples after the first."""
         stepper, first = Stepper(self.equations, self.rtol), sample.time
+        # multiples of dt from zero on, if it begins at one: a run in two pieces then has the times of one
+        whole = round(first / dt)
+        offset, before = (0.0, whole) if whole * dt == first else (first, 0)
         self._add(sample)
         k = 1
         try:
@@ -137,7 +140,7 @@ class _Run:
                 self.begins.append(begin)
                 step = stepper.step(begin)
                 self.evaluations += step.evaluations
-                while k <= steps and (t := first + k * dt) <= step.end.time:
+                while k <= steps and (t := offset + (before + k) * dt) <= step.end.time:
                     self._add(step.at(t))
                     k += 1
                 begin = step.end

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
+from ..numerics.precision import NOTHING
 from ..validation.arguments import find, mapping, number
 from .coordinates import NamedCoordinates
 from .equations import Constrained, Equations
@@ -20,12 +21,11 @@ _AT_ONCE = 0.5
 # Weight of displacements compared with coordinates that keep their values: hardly any, and enough to make steps unique.
 # With a hundredth and a hundred times of it tests/dynamics/test_start.py passes.
 _UNIQUE = 1e-6
-_CLOSE = (
-    1e-9  # of what is given: a larger difference contradicts joints (same tests as above, tests/dynamics/test_start.py)
-)
-_ROUNDS = (
-    30  # steps of Newton's method, which converges in five where values can be reached (tests/dynamics/test_start.py)
-)
+# Of what is given: a larger difference contradicts joints.  With a hundredth and a hundred times of it
+# tests/dynamics/test_start.py passes.
+_CLOSE = 1e-9
+# Steps of Newton's method, which takes five where values can be reached (tests/dynamics/test_start.py).
+_ROUNDS = 30
 
 
 def given_numbers(label: str, coordinates: NamedCoordinates, initial: Mapping[str, Any] | None) -> dict[str, float]:
@@ -63,23 +63,18 @@ def _brought(
     wanted: np.ndarray, kept: np.ndarray, weights: np.ndarray,
 ) -> Evaluation:  # fmt: skip
     chosen, others = which
-    metric, last = equations.measure.metric, np.inf
+    metric = equations.measure.metric
     for _ in range(_ROUNDS):
         values, slopes = coordinates.values(here), coordinates.slopes(here)
         apart = np.concatenate([here.residual, values[chosen] - wanted])
-        scaled = np.concatenate([here.distances[0], (values[chosen] - wanted) * weights[chosen]])
-        size = float(np.abs(scaled).max(initial=0.0))
         soft = weights[others, None] * slopes[others]
         left = weights[others] * (values[others] - kept)
         mass = soft.T @ soft + np.diag(_UNIQUE * metric**2)
         step = Constrained(equations, here, mass, slopes[chosen]).solve(-soft.T @ left, -apart)
-        if np.abs(metric * step).max() <= 1e-15 * equations.measure.outermost:
-            break
         longest = np.abs(step[here.measure.turning]).max(initial=0.0)
         here = here.moved(metric * step * min(1.0, _AT_ONCE / longest if longest else 1.0))
-        if size > 0.999 * last and size < 1e-12 * equations.measure.outermost:
+        if np.abs(metric * step).max() <= NOTHING * equations.measure.outermost:
             break
-        last = size
     return here
 
 
@@ -114,10 +109,11 @@ def moving(
         return v
     target = np.array([given[coordinates.rates[k]] for k in chosen])
     rows = coordinates.slopes(here)[chosen]
-    mass = equations.terms(here, np.zeros_like(v)).mass
     held = here.slopes @ v if equations.assembly.constraint_count else np.zeros(0)
     right = np.concatenate([-held, target - rows @ v])
-    v = v + Constrained(equations, here, mass, rows if len(rows) else None).solve(np.zeros_like(v), right)
+    v = v + Constrained(equations, here, equations.mass(here), rows if len(rows) else None).solve(
+        np.zeros_like(v), right
+    )
     found = rows @ v
     off = np.abs(found - target)
     held = np.abs(here.slopes @ v) if equations.assembly.constraint_count else np.zeros(0)

@@ -22,7 +22,7 @@ from ..validation.arguments import find, number
 from .coordinates import NamedCoordinates
 from .equations import Equations
 from .explicit import Moment, Stepper
-from .inputs import Inputs
+from .input_forces import InputForces
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class MotionState:
     rtol: float
     _topology: Topology = field(repr=False)
     _moment: Moment = field(repr=False)
-    _inputs: Inputs = field(repr=False)
+    _inputs: InputForces = field(repr=False)
 
 
 class Instant:
@@ -284,7 +284,8 @@ class Trajectory(TimeResponse):
 
     def _energies(self, moment: Moment) -> tuple[float, ...]:
         here = self._equations.evaluation(moment.state)
-        at, kinetic = here.configuration, self._equations.terms(here, moment.v).energy
+        at = here.configuration
+        kinetic = self._equations.inertia(at, moment.v).energy
         whole = here.total(1).energy
         elastic = self._equations.assembly.total(at._replace(gravity=np.zeros(3)), 1)[0]
         return kinetic, whole - elastic, elastic, moment.damped, moment.driven

@@ -25,7 +25,9 @@ _INSTEAD = {
     "energy": ("evaluate", "forces", "stiffness_parts", "kernel"),
     "constraint": ("constraint_terms", "constraint_kernel"),
 }
-_MOST_BRANCHES = 32  # and marks of what is checked have 63 bits; a law that takes more ways is a loop over values
+# Marks of what is checked have 63 bits.  A law that takes more ways than this is a loop over values:
+# tests/elements/test_recorded_laws.py::test_a_law_that_takes_ever_other_ways_goes_by_itself.
+_MOST_BRANCHES = 32
 _MOST_CHANGES = 3  # of what a law reads, after which records of it are no longer made
 
 
@@ -92,7 +94,7 @@ class _Laws:
                 out.append((name, contents(value, name) if plain else id(value)))
         return out
 
-    def _recorded(self, obj, shape: Shape, place: np.ndarray) -> Law | str:
+    def _recorded(self, obj, shape: Shape, place: np.ndarray, first: bool = True) -> Law | str:
         by_numbers = self.by_numbers
         try:
             with np.errstate(all="ignore"):
@@ -102,7 +104,7 @@ class _Laws:
             cause = error.__cause__  # numpy raises its own error from the error of its argument
             if isinstance(cause, Unrecordable):
                 error = cause
-            if isinstance(error, Unrecordable) and error.by_parameters and not by_numbers:
+            if isinstance(error, Unrecordable) and error.by_parameters and first and not by_numbers:
                 self.by_numbers = True
                 return ""
             return _told(error)
@@ -126,12 +128,12 @@ class Branches:
             self._take(found, columns, k, law)
         while not self.refused and (found < 0).any():
             row = int((found < 0).argmax())
-            obj, shape = objects(row), self.laws[0].shape
-            given = columns.shape[1] - len(self.laws[0].parameters(obj))
-            law = self._owner._recorded(obj, shape, columns[row, :given])
-            if len(self.laws) == _MOST_BRANCHES:
-                law = f"takes more than {_MOST_BRANCHES} ways through its conditions"
-            elif not isinstance(law, str) and not law.serves(columns[row : row + 1])[0]:
+            law: Law | str = f"takes more than {_MOST_BRANCHES} ways through its conditions"
+            if len(self.laws) < _MOST_BRANCHES:
+                obj = objects(row)
+                given = columns.shape[1] - len(self.laws[0].parameters(obj))
+                law = self._owner._recorded(obj, self.laws[0].shape, columns[row, :given], first=False)
+            if not isinstance(law, str) and not law.serves(columns[row : row + 1])[0]:
                 law = "asks conditions that answer otherwise when they are asked again"
             if isinstance(law, str):
                 self.refused = law

@@ -40,7 +40,7 @@ def accelerations(body, velocities):
     system.add(mse.Joint("hold", free=("x", "y", "z", "ax", "ay", "az")), between=(body, system.ground))
     topology, assembly = prepared(system, None)
     equations = Equations(topology, assembly)
-    return equations.accelerations(Evaluation.initial(assembly), velocities)[0]
+    return equations.accelerations(Evaluation.initial(assembly), velocities, 0.0)[0]
 
 
 VELOCITIES = np.array([0.3, -0.2, 0.1, 3.0, -1.0, 2.0])
@@ -86,7 +86,7 @@ def test_velocity_forces_come_from_any_law_at_finite_velocities(law):
     system.add(cls("drag"), between=(body,))
     system.add(mse.Joint("hold", free=("x", "y", "z", "ax", "ay", "az")), between=(body, system.ground))
     topology, assembly = prepared(system, None)
-    found = Equations(topology, assembly).accelerations(Evaluation.initial(assembly), VELOCITIES)
+    found = Equations(topology, assembly).accelerations(Evaluation.initial(assembly), VELOCITIES, 0.0)
     np.testing.assert_allclose(found[0][:3], -0.35 * VELOCITIES[:3], atol=1e-14)
     lost = -0.7 * VELOCITIES[:3] @ VELOCITIES[:3]
     assert found[1].damped + found[1].driven == pytest.approx(lost)

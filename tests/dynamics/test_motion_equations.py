@@ -27,7 +27,7 @@ def point_on_rod():
 def test_what_carries_no_mass_and_no_force_stays_at_rest():
     own, here = equations_of(point_on_rod())
     v = np.array([1.5, 0, 0, 0, 0, 0])
-    a, terms = own.accelerations(here, v)
+    a, terms = own.accelerations(here, v, 0.0)
     np.testing.assert_allclose(a, [0, 0, 1.5**2 / 0.5, 0, 0, 0], atol=1e-13)
     assert own.massless
     (pull,) = own.multipliers(here, terms, a)
@@ -39,7 +39,7 @@ def test_a_force_on_what_has_no_mass_is_refused_by_name():
     system.add(mse.Load("push", force=(0, 1, 0)), between=(system["point"].frame("hook"),))
     own, here = equations_of(system)
     with pytest.raises(ModelError, match=r"acts on point\.a[xyz], which has no mass or inertia; expected"):
-        own.accelerations(here, np.zeros(6))
+        own.accelerations(here, np.zeros(6), 0.0)
 
 
 def test_reactions_of_redundant_joints_are_the_shortest():
@@ -51,7 +51,7 @@ def test_reactions_of_redundant_joints_are_the_shortest():
         system.clamp(door.frame(name), hinge.frame(0))
         system.clamp(system.ground, hinge.frame(1), Pose.dz(z))
     own, here = equations_of(system)
-    a, terms = own.accelerations(here, np.zeros(6))
+    a, terms = own.accelerations(here, np.zeros(6), 0.0)
     found = own.multipliers(here, terms, a).reshape(2, -1)
     weights = np.abs(found[:, :3]).max(axis=1)
     np.testing.assert_allclose(weights, 0.5 * 3.0 * 9.81, rtol=1e-12)

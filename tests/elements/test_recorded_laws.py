@@ -558,6 +558,19 @@ def test_one_law_more_is_recorded_where_a_condition_changes_its_answer(monkeypat
     np.testing.assert_allclose(back.poses["body0.center"].o, first.poses["body0.center"].o, rtol=0, atol=1e-12)
 
 
+def test_a_way_that_needs_parameters_as_numbers_is_named_and_goes_by_itself(monkeypatch):
+    class Rooted(Stop):
+        def energy(self, frames, q):
+            x = frames[0].o[2] - frames[1].o[2]
+            return 50.0 * math.sqrt(self.strength) * (x + self.gap) ** 2 if x < -self.gap else 0.0 * x
+
+    s = stops(4, Rooted)
+    s["stop2"].strength = 4e4
+    found = s.find_working_point()
+    assert len(found.notes) == 1 and "makes a value a plain number" in found.notes[0]
+    same(found, by_jets(monkeypatch, s))
+
+
 def test_a_law_that_takes_ever_other_ways_goes_by_itself():
     def energy(self, frames, q):
         x, turns = frames[0].o[2], 0

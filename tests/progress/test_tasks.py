@@ -154,6 +154,7 @@ def test_a_closed_terminal_ends_no_run(screen):
         task.tell(1)
         screen.close()
         task.tell(2)
+        assert task.finished(3) == 3
 
 
 @pytest.mark.parametrize("record", [True, False])

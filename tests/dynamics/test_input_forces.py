@@ -62,6 +62,28 @@ def test_a_run_with_inputs_goes_on_to_the_bit_and_with_others_begins_anew():
     assert np.abs(alone.energy["unaccounted"]).max() < 1e-6
 
 
+def test_pieces_that_end_at_decimal_times_are_those_of_one_run_to_the_bit():
+    system = slider()
+    whole = system.simulate(duration=0.7, dt=0.1, inputs={"push.fx": np.sin}, rtol=1e-6)
+    piece = system.simulate(duration=0.3, dt=0.1, inputs={"push.fx": np.sin}, rtol=1e-6)
+    rest = system.simulate(duration=0.4, dt=0.1, start=piece.final_state, inputs={"push.fx": np.sin}, rtol=1e-6)
+    np.testing.assert_array_equal(rest.time, whole.time[3:])
+    np.testing.assert_array_equal(rest.values, whole.values[3:])
+
+
+def test_forces_are_asked_at_no_time_before_a_run():
+    system, asked = slider(), []
+
+    def force(t: float) -> float:
+        asked.append(t)
+        return np.sin(t)
+
+    first = system.simulate(duration=0.5, dt=0.25, initial={"slide.displacement'": 0.1})
+    later = system.simulate(duration=0.5, dt=0.25, start=first.final_state, inputs={"push.fx": force})
+    assert later.energy["driven"][-1] != 0.0
+    assert min(asked) == 0.5
+
+
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [

@@ -1,4 +1,4 @@
-"""Inputs of a large motion: forces by name, as numbers or functions of time."""
+"""InputForces of a large motion: forces by name, as numbers or functions of time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..validation.arguments import called, find, mapping, number, refusal
 _WHAT = "forces by input, such as {'coil.fx': 2.0, 'coil.fz': lambda t: np.sin(5 * t)}"
 
 
-class Inputs:
+class InputForces:
     """The inputs that are given, with their ``names``, ``units`` and forces on the coordinates of a system."""
 
     def __init__(self, assembly: Assembly, given: Mapping[str, float | Callable[[float], float]] | None):
@@ -53,7 +53,7 @@ class Inputs:
 
     def __eq__(self, other: object) -> bool:
         """Whether inputs have the same numbers and functions."""
-        return isinstance(other, Inputs) and self._given == other._given
+        return isinstance(other, InputForces) and self._given == other._given
 
     __hash__ = None
 
