@@ -121,7 +121,7 @@ def by_casadi(compiled: bool) -> Callable[[], list[np.ndarray]]:
 
 
 def spent() -> float:
-    """Processor time of this process and of those that it has waited for."""
+    """Processor time of this process and of the processes that it has waited for."""
     now = os.times()
     return now.user + now.system + now.children_user + now.children_system
 

@@ -6,7 +6,7 @@ Two rods hang below each other on hinges, and are let go from almost upright. Th
 point: the lower rod turns over, and the smallest change at the start ends elsewhere. ``system.simulate`` integrates the
 equations of all bodies and joints as they stand.
 
-What can be checked by hand is the energy: it is that of the start, less what the hinges have damped.
+The energy can be checked by hand: what the rods have at the start is still there, but for what the hinges have damped.
 """
 
 import numpy as np
@@ -53,7 +53,7 @@ damped = build(damping=0.02).simulate(duration=3.0, dt=0.01, initial=START)
 print(f"the hinges took {-damped.energy['damped'][-1]:.4f} J")
 
 # %%
-# Small swings are those of the linear model. By hand, in angles from the vertical,
+# Small swings agree with the linear model, and with a calculation by hand: in angles from the vertical,
 # :math:`m L^2 (4/3, 1/2; 1/2, 1/3)` is the mass and :math:`m g L\,(3/2, 1/2)` the stiffness.
 working_point = build().find_working_point()
 modes = working_point.linearize().modes()
@@ -66,7 +66,7 @@ small = build().simulate(duration=2.0, dt=0.01, initial={"shoulder.angle": 1e-3}
 amplitudes = np.linalg.solve(shapes, [1e-3, 1e-3])
 swing = np.cos(np.outer(small.time, np.sqrt(squares))) @ (shapes[0] * amplitudes)
 apart = np.abs(small["shoulder.angle"] - swing).max()
-print(f"a swing of 1 mrad is that of the modes to {apart:.0e} rad")
+print(f"a swing of 1 mrad agrees with the modes to {apart:.0e} rad")
 
 
 def picture():

@@ -26,7 +26,7 @@ class Entry:
 
     ``kind`` is the method of :class:`.Record` and :class:`.Reader` that writes and reads it, the latter with the ``options``; or
     an object that does so with ``put(record, key, value)`` and ``take(reader, key, found)``, where ``found`` are the fields that
-    were read before: all names and numbers, unless it is ``early`` itself.  The others are those of :func:`array`.
+    were read before: all names and numbers, unless it is ``early`` itself.  :func:`array` describes the other options.
     """
 
     kind: Any
@@ -60,7 +60,7 @@ _OF_FIELDS = ("default", "default_factory")
 
 
 def entry(kind: Any, dims: str = "", **declared: Any) -> Any:
-    """A field of a result; ``default`` and ``default_factory`` are those of :func:`dataclasses.field`.
+    """A field of a result; ``default`` and ``default_factory`` are as in :func:`dataclasses.field`.
 
     Files may lack a field with a ``sign``, the name of an array, number or list by which they show that they have it.
     """
@@ -86,7 +86,7 @@ def array(
     **declared : keywords
         ``unit``: its unit, in which "{name}" is another field; an array without one is kept by files and not labeled.
         ``units``: units along the dimensions that are no index, or the name of an attribute that has them, instead of one.
-        ``label``: its name among labeled arrays, that of the field if left out.
+        ``label``: its name among labeled arrays; if left out, the name of the field.
         ``columns``: of what the columns of tables are named: coordinates, or a text such as "{frame}.{axis}".
         ``along``: names along dimensions that no field names.
         ``apart``: each column is a labeled array by itself.  ``whole``: whether it is a labeled array at all.
@@ -114,7 +114,7 @@ def scalar(kind: type, **declared: Any) -> Any:
 
 
 def labeled(dims: str, kind: str = "array", **declared: Any) -> Callable[[_Function], _Function]:
-    """Decorator of a property (below it) that is handed on with labels, too; options are those of :func:`array`."""
+    """Decorator of a property (below it) that is handed on with labels, too; options as for :func:`array`."""
 
     def mark(function: _Function) -> _Function:
         vars(function)[_ENTRY] = Entry(kind, dims, **({"label": function.__name__} | declared))
@@ -218,7 +218,7 @@ def index(result: Any) -> tuple[str, np.ndarray, str, str]:
 
 
 def columns(result: Any) -> Iterator[Variable]:
-    """The columns of a table over the index: arrays along it, and those of arrays whose columns have names."""
+    """The columns of a table over the index: arrays along it, and the columns of arrays whose columns have names."""
     rows, known, taken = index(result)[0], coordinates(result), set()
     for one in variables(result):
         if one.dims == (rows,):

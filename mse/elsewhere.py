@@ -54,8 +54,8 @@ TRIED: dict[str, dict[str, str]] = {
     "MSystem": {
         **dict.fromkeys(("connect", "join", "attach"), _CLAMPED),
         **{k: v for k, v in _linear("system.find_working_point().").items() if k != "simulate"},
-        "run": "a large motion is system.simulate(duration=..., dt=...); small ones about a working point are those of "
-        "system.find_working_point().linearize()",
+        "run": "large motions are system.simulate(duration=..., dt=...), small ones about a working point "
+        "system.find_working_point().linearize().simulate(...)",
         "linearize": "a working point is linearized: system.find_working_point().linearize()",
         **dict.fromkeys(("solve", "equilibrium", "relax"), _SEARCHED),
         **dict.fromkeys(("show", "draw"), "system.plot() draws it; system.find_working_point().view() shows it in space"),

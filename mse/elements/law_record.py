@@ -35,9 +35,9 @@ class Law:
     """The record of a law: of frames, internal coordinates, what is ``given`` (gravity, multipliers, velocities), and parameters.
 
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
-    multiplier.  Those of laws of velocities are by the velocities of the coordinates.  A power has forces as values; in the place
-    of second derivatives are the slopes of these by velocities.  Values of "momenta" are a kinetic coenergy and its slopes
-    by velocities.
+    multiplier.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has forces as values, and
+    their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and its slopes by
+    velocities as values.
 
     Conditions that the law asks are answered at ``place``, a row of frames, internal coordinates and what is given; where they
     answer otherwise, another record serves.

@@ -1,7 +1,7 @@
 """A system in one state: energy, forces, stiffness and constraints there, found once for whoever asks.
 
-An :class:`Evaluation` owns what was computed in its state.  Bodies are those of its assembly: units, which states move, or
-clusters.  What its steps count for is said by a :class:`Measure`, which whoever moves a system chooses.
+An :class:`Evaluation` keeps everything that was computed in its state.  Its assembly has units, which states move, or clusters as
+bodies.  A :class:`Measure` says how far a step moves the system; a search and a motion choose different ones.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Evaluation:
     # -- where everything is ----------------------------------------------------------------------------------
     @cached_property
     def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Poses of all frames for those of units."""
+        """Poses of all frames, from the poses of units."""
         return self.assembly.topology.frame_poses(self.state.o, self.state.U)
 
     @cached_property

@@ -215,8 +215,8 @@ class _Search:
     ) -> np.ndarray | None:
         """The same of a stiffness k (n, n) of what is not known yet, by the ``factor`` that has counted it; None if not found.
 
-        Those of less than a thousand noises; if soft ones are ``crowded`` there, those of less than :data:`SURE` noises; if these
-        are very many, too, all that fall, and some of the others, which are counted.
+        Found are motions of less than a thousand noises; if soft ones are ``crowded`` there, of less than :data:`SURE` noises; if
+        these are very many, too, all that fall and some of the others, which are counted.
         """
         n, known = k.shape[0], self.parts.null.shape[1]
         left = factor.negative - known
