@@ -29,9 +29,12 @@ from .trajectory import MotionState, Trajectory
 
 if TYPE_CHECKING:
     from ..model.system import MSystem
+
 # Of the size of the system: how far ahead of the last step laws are looked at that may be undefined there. With a tenth and ten
 # times of it tests/dynamics/test_simulate.py passes.
 _AHEAD = 1e-3
+# Dense matrices at once: M, G, a basis of the motions that G leaves, and copies of LAPACK (tests/dynamics/test_simulate.py).
+_MATRICES = 10
 
 
 @one_thread
@@ -52,6 +55,12 @@ def simulate(
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
     with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
         topology, assembly = system._prepared = prepared(system, system._prepared)
+        refuse_beyond_memory(
+            system.label,
+            8.0 * _MATRICES * assembly.size**2,
+            f"a motion of {assembly.size} coordinates needs {{}} for dense matrices",
+            "take fewer bodies, or linear.simulate() for small motions",
+        )
         run = _Run(Equations(topology, assembly, InputForces(assembly, inputs)), rtol, outputs)
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs) + 2 * assembly.size + 18 * assembly.bodies),

@@ -41,7 +41,19 @@ def test_a_constant_torque_speeds_a_wheel_up():
     np.testing.assert_allclose(motion["hinge.angle"], 2.0 * motion.time**2, atol=1e-9)  # beyond whole turns
 
 
-def test_small_motions_are_those_of_the_linear_model():
+def test_a_force_that_turns_with_its_arm_is_a_constant_torque():
+    """``angle = F r t^2/(2 J)`` of a wheel that is pushed across an arm r, by a force along the axes of the wheel."""
+    system = mse.MSystem("wheel", gravity=(0, 0, 0))
+    wheel = system.add(mse.RigidBody("wheel", mass=1.0, inertia=0.5, frames={"rim": Pose.dx(0.3)}))
+    system.add(mse.Revolute("hinge", axis=(0, 0, 1)), between=(wheel, system.ground))
+    push = system.add(mse.ForceActuator("push"))
+    system.clamp(system.ground, push.frame(0))
+    system.clamp(wheel.frame("rim"), push.frame(1))
+    motion = system.simulate(duration=2.0, dt=1.0, inputs={"push.fy": 2.0})
+    np.testing.assert_allclose(motion["hinge.angle"], 0.5 * 2.0 * 0.3 / 0.5 * motion.time**2, atol=1e-9)
+
+
+def test_small_motions_agree_with_the_linear_model():
     system = slider()
     dt, force = 0.02, lambda t: 1e-3 * np.sin(11.0 * t)
     motion = system.simulate(duration=1.0, dt=dt, inputs={"push.fx": force})

@@ -205,3 +205,12 @@ def test_ctrl_c_leaves_the_motion_so_far():
     assert 0.0 < found.time[-1] < 100.0
     later = pendulum().simulate(duration=0.1, dt=0.05, start=found.final_state)
     assert later.time[0] == found.time[-1]
+
+
+def test_matrices_that_do_not_fit_into_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("mse.analysis.resources.ALWAYS_FREE", 0)
+    monkeypatch.setattr("mse.analysis.resources.free_memory", lambda: 1000.0)
+    with pytest.raises(
+        ModelError, match=r"a motion of 6 coordinates needs .* for dense matrices; .*; take fewer bodies"
+    ):
+        pendulum().simulate(duration=1.0, dt=0.5)

@@ -134,3 +134,35 @@ def test_clusters_turn_about_the_points_of_their_units():
     felt = np.zeros((units.assembly.bodies, 6))
     np.add.at(felt, topology.unit_of_cluster[1:], clusters.total(1).gradient.reshape(-1, 6))
     np.testing.assert_allclose(felt[1:].ravel(), units.total(1).gradient, atol=1e-12)
+
+
+def test_absolute_terms_of_the_stiffness_are_carried_by_arms():
+    """``A |K| A^T`` of a bushing at an arm r without load, with ``|r|`` in the place of ``[r]x`` in A."""
+    system, arm = mse.MSystem("s", gravity=(0, 0, 0)), np.array([0.1, -0.3, 0.2])
+    stiffness = np.array([1e3, 2e3, 3e3, 10.0, 20.0, 30.0])
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0, frames={"seat": Pose(arm, np.eye(3))}))
+    bushing = system.add(mse.Bushing("bushing", stiffness=stiffness))
+    system.clamp(body.frame("seat"), bushing.frame(0))
+    system.clamp(system.ground, bushing.frame(1), Pose(arm, np.eye(3)))
+    terms, arms = of(system).stiffness_terms(np.zeros(0))
+    x, y, z = np.abs(arm)
+    carry = np.eye(6)
+    carry[3:, :3] = [[0, z, y], [z, 0, x], [y, x, 0]]
+    np.testing.assert_allclose(terms.toarray(), carry @ np.diag(stiffness) @ carry.T, rtol=1e-12)
+    assert arms[1] == pytest.approx(0.3)
+
+
+def test_no_entry_of_the_stiffness_is_larger_than_its_absolute_terms():
+    system = mse.MSystem("s", gravity=(0, 0, -9.81))
+    last = system.ground
+    for k in range(3):
+        body = system.add(mse.RigidBody(f"body{k}", mass=2.0, inertia=0.1, at=Pose.dxdydz(0.1, 0.2 * k, -0.5 * k)))
+        for n, place in enumerate([(0.2, 0.1, 0.05), (-0.1, 0.2, 0.1), (0.0, -0.2, -0.1)]):
+            spring = system.add(mse.Spring(f"spring{k}{n}", length=0.3, stiffness=400.0))
+            system.clamp(last, spring.frame(0), Pose.dxdydz(*place))
+            system.clamp(body.frame(0), spring.frame(1), Pose.dxdydz(*place[::-1]))
+        last = body.frame(0)
+    here = of(system)
+    terms, _ = here.stiffness_terms(np.zeros(0))
+    k = np.abs(here.total(2).stiffness.toarray())
+    assert np.all(k <= terms.toarray() * (1.0 + 1e-12)) and k.max() > 100.0

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from mse.numerics.factor import Factors
-from mse.numerics.precision import apart, carries_mass, cleared, left_by_rounding
+from mse.numerics.precision import apart, carries_mass, cleared, left_by_rounding, without_curvature
 from mse.numerics.rank import rank, takes_part
 from mse.numerics.tangent import Tangent
 
@@ -33,6 +33,15 @@ def test_rows_that_depend_on_others_are_told_from_those_that_hardly_do_not(seed,
     assert len(found.independent) == 12
     np.testing.assert_allclose(found.combination @ rows[found.independent], rows[found.dependent], atol=1e-9)
     assert Tangent(sp.csr_matrix(rows), Factors()).basis.shape == (24, 12)
+
+
+def test_rounding_above_one_noise_makes_no_series_and_soft_chains_do():
+    """Eight motions without stiffness, one of them with 1.03 noises by rounding; a chain whose lowest motion has half a noise."""
+    free = np.array([2.3e-5, 7.6e-4, 1.1e-3, 8.4e-3, 1.6e-2, 3.8e-2, 0.44, 1.03, 8.6e6, 3.4e8])
+    np.testing.assert_array_equal(without_curvature(free), free <= 1.0)
+    chain = 0.5 * (2 * np.arange(12) + 1.0) ** 2
+    assert not without_curvature(chain).any()
+    np.testing.assert_array_equal(without_curvature(np.append(chain, 1e-3)), np.arange(13) == 12)
 
 
 def test_who_takes_part_in_a_dependency():
