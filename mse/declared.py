@@ -150,7 +150,7 @@ def unsaved(cls: type) -> list[str]:
 
 
 @cache
-def _told(cls: type) -> dict[str, Entry]:
+def _all_entries(cls: type) -> dict[str, Entry]:
     """The declarations of fields and of properties."""
     found = dict(entries(cls))
     for name, value in vars(cls).items():
@@ -162,7 +162,7 @@ def _told(cls: type) -> dict[str, Entry]:
 
 def has_columns(cls: type) -> bool:
     """Whether results of a class have columns by name."""
-    return any(one.columns for one in _told(cls).values())
+    return any(one.columns for one in _all_entries(cls).values())
 
 
 # -- what results have ------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class Variable(NamedTuple):
 
 def variables(result: Any) -> Iterator[Variable]:
     """All arrays of a result that are handed on with labels, but its axes."""
-    for name, one in _told(type(result)).items():
+    for name, one in _all_entries(type(result)).items():
         if one.shown and not one.axis:
             unit = getattr(result, one.units) if isinstance(one.units, str) else one.units
             unit = unit if one.unit is None else one.unit.format_map(vars(result))
@@ -188,7 +188,7 @@ def variables(result: Any) -> Iterator[Variable]:
 def coordinates(result: Any) -> dict[str, tuple[str, Any, str]]:
     """What numbers or names each dimension, by its label: the dimension, the values, and their unit."""
     found = {}
-    for name, one in _told(type(result)).items():
+    for name, one in _all_entries(type(result)).items():
         if one.axis:
             label, unit = (text.format_map(vars(result)) for text in (one.label, one.unit or ""))
             found[label] = (one.dims, np.asarray(getattr(result, name)), unit)
