@@ -21,7 +21,7 @@ from ..model.configuration import State
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
 from ..numerics.precision import NOTHING
-from .equations import Constrained, Equations
+from .accelerations import Constrained, Equations
 
 # rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
 # of it tests/dynamics/test_explicit.py passes.

@@ -20,8 +20,8 @@ from ..numerics.blas_threads import one_thread
 from ..progress.tasks import SIMULATING, Show, Task
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import find, names, number, shown
+from .accelerations import Equations
 from .coordinates import NamedCoordinates
-from .equations import Equations
 from .explicit import Moment, StepFailed, Stepper
 from .input_forces import InputForces
 from .start import given_numbers, moving, placed

@@ -12,8 +12,8 @@ from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
 from ..numerics.precision import NOTHING
 from ..validation.arguments import find, mapping, number
+from .accelerations import Constrained, Equations
 from .coordinates import NamedCoordinates
-from .equations import Constrained, Equations
 
 # rad, or of the size of the system: how far coordinates are brought at once, so that angles are followed past half turns.
 # With half and with twice of it tests/dynamics/test_start.py passes.

@@ -19,8 +19,8 @@ from ..pose import Pose
 from ..statics.forces import joint_reactions
 from ..statics.named import Named
 from ..validation.arguments import find, number
+from .accelerations import Equations
 from .coordinates import NamedCoordinates
-from .equations import Equations
 from .explicit import Moment, Stepper
 from .input_forces import InputForces
 

@@ -6,7 +6,7 @@ import pytest
 import mse
 from mse import Pose
 from mse.dynamics import explicit
-from mse.dynamics.equations import Equations
+from mse.dynamics.accelerations import Equations
 from mse.dynamics.explicit import Moment, Stepper
 from mse.model.evaluation import Evaluation
 from mse.model.joint_assembly import put_together

@@ -5,7 +5,7 @@ import pytest
 
 import mse
 from mse import Pose
-from mse.dynamics.equations import Equations
+from mse.dynamics.accelerations import Equations
 from mse.model.evaluation import Evaluation
 from mse.model.variants import prepared
 

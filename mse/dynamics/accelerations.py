@@ -31,7 +31,7 @@ from .inertia import GroupInertia, cross
 from .input_forces import InputForces
 
 # Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
-# times of it tests/dynamics/test_motion_equations.py passes.
+# times of it tests/dynamics/test_accelerations.py passes.
 _NO_FORCE = 1e-9
 
 
