@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import scipy.linalg as sl
 
 from ..kernels.dynamic_stiffness import Plane, bending_stiffness
 from ..numerics.precision import left_by_rounding
@@ -58,7 +57,9 @@ def _of_taut(*given: bytes) -> float:
     own = np.linalg.eigvalsh(exact)
     if own[0] <= left_by_rounding(len(own)) * own[-1]:
         return 0.0  # pieces under compression buckle: this is no taut beam
-    return float(np.sqrt(max(sl.eigh(discrete, exact, eigvals_only=True).max(), 1.0))) - 1.0
+    from scipy.linalg import eigh  # importing mse should not wait for it
+
+    return float(np.sqrt(max(eigh(discrete, exact, eigvals_only=True).max(), 1.0))) - 1.0
 
 
 def _cubic(h: float, bending: float, tension: float) -> np.ndarray:

@@ -11,7 +11,6 @@ from ..errors import ModelError
 from ..kernels.dynamic_stiffness import MECHANISMS, UniformMember, clamped_count, dynamic_stiffness
 from ..kernels.rotations import rotation_matrix
 from ..numerics.jets import Jet, angle_over_sine, rotation_vector, value_of
-from ..numerics.recorder import Recorded, outside
 from .base import FramePose, MObject, Outline
 from .beam_errors import bent_error, heavy_error, sagging_softness
 
@@ -169,6 +168,8 @@ class ExactSegment(MObject):
         n = d / distance
         planes = list(self._planes(_beside_half_turns(frames, n), n, distance))
         stretch, stiffness = distance - self._length, self._rigidity[0] / self._length
+        from ..numerics.recorder import Recorded, outside  # importing mse should not wait for it
+
         numbers = (x for plane in planes for x in plane)
         tension, slope = outside(_tension_and_slope, 2, stretch, stiffness, self._length, *numbers)
         for _ in range(2 if isinstance(stretch, Jet | Recorded) else 0):

@@ -12,12 +12,15 @@ the exact stiffness, whatever the units of the coordinates.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..kernels.sizes import stiffness_terms
 from .read_only import read_only
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp  # elements need these constants before anything is solved
 
 EPS = float(np.finfo(float).eps)
 
