@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .jit import compiled, when_large
 
 
@@ -49,6 +51,60 @@ def shift_to_reference(levers, order, gradient, stiffness):
             g[i + 3] += y * gz - z * gy
             g[i + 4] += z * gx - x * gz
             g[i + 5] += x * gy - y * gx
+
+
+@when_large
+def size_terms(levers, far, factor, least, gradient, stiffness):
+    """How large the terms of the stiffness of elements at their bodies are.
+
+    ``stiffness`` (E, p, n, n) in parts and ``gradient`` (E, n) are those at frames; ``levers`` (E, F, 3) point there from the
+    reference points of bodies, ``far`` (E, F) is the largest number in the positions of frames.  An arm below ``least`` of that
+    may be rounding of positions: eps of ``least far``, and of its square, is that rounding.
+
+    Returns the absolute terms (E, n, n), how stiffly each frame is held (E, F), and the arms (E, F).
+    """
+    count, nodes = levers.shape[0], levers.shape[1]
+    n = gradient.shape[1]
+    terms, held, arms = np.zeros((count, n, n)), np.zeros((count, nodes)), np.zeros((count, nodes))
+    for e in range(count):
+        k = terms[e]
+        for part in stiffness[e]:
+            for i in range(n):
+                for j in range(n):
+                    k[i, j] += factor * abs(part[i, j])
+        for a in range(nodes):
+            i = 6 * a
+            x, y, z = abs(levers[e, a, 0]), abs(levers[e, a, 1]), abs(levers[e, a, 2])
+            u, v, w = x, y, z  # the arms that forces act at
+            arm = max(x, y, z)
+            arms[e, a] = arm
+            held[e, a] = k[i, i] + k[i + 1, i + 1] + k[i + 2, i + 2]
+            if arm == 0.0:
+                continue
+            if arm < least * far[e, a]:
+                x = y = z = least * far[e, a]
+                u = v = w = far[e, a]
+            for j in range(n):
+                k[i + 3, j] += y * k[i + 2, j] + z * k[i + 1, j]
+                k[i + 4, j] += z * k[i, j] + x * k[i + 2, j]
+                k[i + 5, j] += x * k[i + 1, j] + y * k[i, j]
+            for j in range(n):
+                k[j, i + 3] += y * k[j, i + 2] + z * k[j, i + 1]
+                k[j, i + 4] += z * k[j, i] + x * k[j, i + 2]
+                k[j, i + 5] += x * k[j, i + 1] + y * k[j, i]
+            gx, gy, gz = factor * abs(gradient[e, i]), factor * abs(gradient[e, i + 1]), factor * abs(gradient[e, i + 2])
+            along = gx * u + gy * v + gz * w
+            k[i + 3, i + 3] += along + gx * u
+            k[i + 4, i + 4] += along + gy * v
+            k[i + 5, i + 5] += along + gz * w
+            xy, xz, yz = 0.5 * (gx * v + gy * u), 0.5 * (gx * w + gz * u), 0.5 * (gy * w + gz * v)
+            k[i + 3, i + 4] += xy
+            k[i + 4, i + 3] += xy
+            k[i + 3, i + 5] += xz
+            k[i + 5, i + 3] += xz
+            k[i + 4, i + 5] += yz
+            k[i + 5, i + 4] += yz
+    return terms, held, arms
 
 
 @when_large

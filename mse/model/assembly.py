@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from ..elements import laws
 from ..errors import ModelError
-from ..kernels.assembling import add_forces, add_slopes, shift_to_reference
+from ..kernels.assembling import add_forces, add_slopes, shift_to_reference, size_terms
 from ..numerics.factor import Factors
 from ..numerics.precision import EPS
 from .carriers import Carriers
@@ -27,6 +27,9 @@ from .configuration import Configuration
 from .groups import ALL, Group, alike, joined
 from .pattern import Nodes, Pattern, Rows, Sum, forceful
 from .topology import Topology
+
+
+_ROUNDED_ARM = np.sqrt(EPS)  # of a position: an arm that may be its rounding
 
 
 @dataclass(eq=False)
@@ -324,16 +327,11 @@ class Assembly:
         outermost = np.abs(at.o).max(axis=1, initial=0.0)
 
         def add(g: Group, part: slice, gradient: np.ndarray, stiffness: np.ndarray, factor: float = 1.0) -> np.ndarray:
-            bodies, far = self._bodies[g.numbers][part], outermost[g.frames[part]]
-            levers = np.abs(self._levers(g, at, part))
-            arm = levers.max(axis=2)
-            # an arm that may be rounding of positions is so long that eps of it, and of its square, is that rounding
-            short = ((arm > 0.0) & (arm < np.sqrt(EPS) * far))[..., None]  # a frame at the center has one of exactly 0
-            levers, pulled = (np.where(short, share * far[..., None], levers) for share in (np.sqrt(EPS), 1.0))
-            terms, hold = _with_arms(np.abs(stiffness).sum(axis=1), np.abs(gradient), levers, pulled)
-            terms, hold = factor * terms, factor * hold
-            held[:] += np.bincount(bodies.ravel(), hold.ravel(), self.bodies)
-            square[:] += np.bincount(bodies.ravel(), (arm**2 * hold).ravel(), self.bodies)
+            bodies, far = self._bodies[g.numbers][part].ravel(), outermost[g.frames[part]]
+            levers = self._levers(g, at, part)
+            terms, hold, arm = size_terms(levers, far, factor, _ROUNDED_ARM, gradient, stiffness)
+            held[:] += np.bincount(bodies, hold.ravel(), self.bodies)
+            square[:] += np.bincount(bodies, (arm**2 * hold).ravel(), self.bodies)
             total.add(g.numbers, terms[:, None], part=part)
             return arm
 
@@ -378,28 +376,3 @@ class Assembly:
                     "frames; expected an energy that is smooth there (a rotation vector is not at half a turn); correct its law, "
                     "or start elsewhere (at=...)"
                 )
-
-
-def _with_arms(
-    terms: np.ndarray, force: np.ndarray, levers: np.ndarray, pulled: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Absolute terms (E, n, n) of the stiffness of elements at their bodies, and how stiffly each body is held, (E, b).
-
-    ``terms`` (E, n, n) and ``force`` (E, n) are those at the frames, six coordinates for each of b bodies first; ``levers`` and
-    ``pulled`` (E, b, 3) the absolute arms that the stiffness and the forces act at.
-    """
-    bodies = levers.shape[1]
-    six = np.arange(6 * bodies).reshape(bodies, 6)
-    hold = terms[:, six[:, :3], six[:, :3]].sum(axis=2)
-    carry = np.broadcast_to(np.eye(terms.shape[1]), terms.shape).copy()
-    load = np.zeros_like(terms)
-    for k in range(bodies):
-        at, turns = six[k, :3], slice(6 * k + 3, 6 * k + 6)
-        for i in range(3):  # a force along y at an arm along z turns about x, and so on
-            y, z = (i + 1) % 3, (i + 2) % 3
-            carry[:, 6 * k + 3 + i, 6 * k + z], carry[:, 6 * k + 3 + i, 6 * k + y] = levers[:, k, y], levers[:, k, z]
-        both = force[:, at, None] * pulled[:, k, None, :]
-        load[:, turns, turns] = 0.5 * (both + both.transpose(0, 2, 1)) + both.trace(axis1=1, axis2=2)[
-            :, None, None
-        ] * np.eye(3)
-    return carry @ terms @ carry.transpose(0, 2, 1) + load, hold
