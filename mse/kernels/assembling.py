@@ -92,7 +92,11 @@ def size_terms(levers, far, factor, least, gradient, stiffness):
                 k[j, i + 3] += y * k[j, i + 2] + z * k[j, i + 1]
                 k[j, i + 4] += z * k[j, i] + x * k[j, i + 2]
                 k[j, i + 5] += x * k[j, i + 1] + y * k[j, i]
-            gx, gy, gz = factor * abs(gradient[e, i]), factor * abs(gradient[e, i + 1]), factor * abs(gradient[e, i + 2])
+            gx, gy, gz = (
+                factor * abs(gradient[e, i]),
+                factor * abs(gradient[e, i + 1]),
+                factor * abs(gradient[e, i + 2]),
+            )
             along = gx * u + gy * v + gz * w
             k[i + 3, i + 3] += along + gx * u
             k[i + 4, i + 4] += along + gy * v

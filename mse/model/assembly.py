@@ -28,7 +28,6 @@ from .groups import ALL, Group, alike, joined
 from .pattern import Nodes, Pattern, Rows, Sum, forceful
 from .topology import Topology
 
-
 _ROUNDED_ARM = np.sqrt(EPS)  # of a position: an arm that may be its rounding
 
 

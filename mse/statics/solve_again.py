@@ -66,7 +66,7 @@ def _updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOption
     ):
         return found
     before, note = (True, LEFT) if True in left else (None, UNKNOWN)
-    return replace(found, branch_left=before, notes=(*(n for n in found.notes if n != UNKNOWN), note))
+    return replace(found, branch_left=before, _told=(*(n for n in found._told if n != UNKNOWN), note))
 
 
 def _with(wp: WorkingPoint, changed: Mapping[str, MObject], options: SearchOptions | None, throw: bool) -> WorkingPoint:

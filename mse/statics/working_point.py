@@ -87,8 +87,6 @@ class WorkingPoint(Result, Judged, Showing):
         Multipliers of the constraints of joints.
     load_factor : float
         Factor on weights and loads.
-    notes : tuple of str
-        Remarks on the search, and on the model.
     seek, start : str
         Kind of equilibrium that was sought, and in words where the search began, which decides between several equilibria.
     rounding : ndarray, (n,), N/m
@@ -126,7 +124,8 @@ class WorkingPoint(Result, Judged, Showing):
     reason: str = ""
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     load_factor: float = 1.0
-    notes: tuple[str, ...] = ()
+    _told: tuple[str, ...] = ()  # remarks of the search
+    _drawn: State | None = None  # where the search began, if its start was drawn
     seek: str = "stable"
     rounding: np.ndarray = field(default_factory=lambda: np.zeros(0))
     branch_left: bool | None = False
@@ -155,12 +154,7 @@ class WorkingPoint(Result, Judged, Showing):
             notes.append(f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}")
         if (flows := merit.topology.flow_constrained) and outcome.converged:
             notes.append(f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load")
-        if outcome.converged:
-            drawn = outcome.start == DRAWN
-            began = merit.here(merit.start).configuration if drawn else None
-            notes += cautions(merit.topology, point.here.configuration, began)
         notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
-        outcome = outcome._replace(notes=tuple(dict.fromkeys([*outcome.notes, *notes])))
         return cls(
             name=merit.topology.source.name,
             _topology=merit.topology,
@@ -177,8 +171,22 @@ class WorkingPoint(Result, Judged, Showing):
             rounding=stability.noise,
             load_factor=load_factor,
             seek=seek,
-            **outcome._asdict() | {"history": Steps(outcome.history)},
+            converged=outcome.converged,
+            reason=outcome.reason,
+            history=Steps(outcome.history),
+            branch_left=outcome.branch_left,
+            start=outcome.start,
+            _told=tuple(dict.fromkeys([*outcome.notes, *notes])),
+            _drawn=merit.start if outcome.start == DRAWN else None,
         )
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the search, on the model, and on how far laws of elements may be off here."""
+        if not self.converged:
+            return self._told
+        began = None if self._drawn is None else Evaluation(self._assembly, self._drawn).configuration
+        return tuple(dict.fromkeys([*self._told, *cautions(self._topology, self._configuration, began)]))
 
     @cached_property
     def system(self) -> MSystem:
