@@ -1,4 +1,4 @@
-"""Inputs and outputs of a linear model as they are collected: rows over all coordinates, or constrained coordinates."""
+"""Inputs and outputs of a linear model while they are collected, as rows over all coordinates or as constrained coordinates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..numerics.sparse_tools import empty
 
 
 class Channels:
-    """Inputs or outputs as they are collected: names, units, and rows over all coordinates x = (q, w)."""
+    """Inputs or outputs while they are collected: names, units, and rows over all coordinates x = (q, w)."""
 
     def __init__(self, width: int):
         self.width = width
@@ -23,25 +23,25 @@ class Channels:
         self._holds: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
-        """Channels that are sums of coordinates: ``values`` (channels, c) of those numbered ``columns`` (c,)."""
+        """Add channels that are sums of coordinates: ``values`` (channels, c) of the coordinates numbered ``columns`` (c,)."""
         self._maps.append(entries(values, columns, len(self.names)))
         self.names += [f"{el.path}.{c.name}" for c in channels]
         self.units += [c.unit for c in channels]
 
     def hold(self, el: Element, channels: Sequence[Channel], numbers: np.ndarray) -> None:
-        """Channels that are constrained coordinates themselves."""
+        """Add channels that are constrained coordinates themselves."""
         self.weigh(el, channels, np.eye(len(channels)), numbers, np.zeros((0, 0)), numbers[:0])
 
     def weigh(
         self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
         values: np.ndarray, columns: np.ndarray,
     ) -> None:  # fmt: skip
-        """Channels that are sums of constrained coordinates, with weights (channels, numbers), in addition to :meth:`map`."""
+        """Add channels that also contain constrained coordinates with weights (channels, numbers), on top of :meth:`map`."""
         self._holds.append(entries(weights, numbers, len(self.names)))
         self.map(el, channels, values, columns)
 
     def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Rows that map to coordinates (channels, n + l), and rows that pick constrained ones (channels, l)."""
+        """Rows over all coordinates (channels, n + l), and rows that select constrained ones (channels, l)."""
         return self._sums(n, sp.csr_matrix, 1)
 
     def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -59,7 +59,7 @@ class Channels:
 
 
 def entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nonzero entries of rows (m, c) over the numbered columns (c,): values, rows counted from ``first``, columns."""
+    """Nonzero entries of rows (m, c) over the columns (c,): values, row numbers counted from ``first``, column numbers."""
     i, j = np.nonzero(values)
     return values[i, j], first + i, columns[j]
 
@@ -67,7 +67,7 @@ def entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np
 def added_up(
     entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], form: type, shape: tuple[int, int]
 ) -> sp.spmatrix:
-    """The sum of entries (values, major, minor), whose major axis (rows of csr, columns of csc) ascends."""
+    """Sum of entries (values, major, minor) whose major axis (rows of csr, columns of csc) is in ascending order."""
     if not entries:
         return empty(*shape)
     values, major, minor = (np.concatenate(x) for x in zip(*entries, strict=True))

@@ -26,7 +26,7 @@ def combined(model: LinearModel, outputs: Weights | None, inputs: Weights | None
         for name in new:
             if name in old:
                 raise ModelError(
-                    f"{model.name}: there is an {what} {name!r} already; expected a new name for a combined one"
+                    f"{model.name}: an {what} named {name!r} exists already; expected a new name for the combined one"
                 )
     return replace(
         model,
@@ -44,7 +44,7 @@ def combined(model: LinearModel, outputs: Weights | None, inputs: Weights | None
 def _weighed(
     model: LinearModel, what: str, given: Weights | None, numbers: Callable, units: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...], sp.csr_matrix]:
-    """Names, units and weights (new, all) of new outputs or inputs, by the names of the existing ones."""
+    """Names, units and weights (new, all) of new outputs or inputs, given by the names of the existing ones."""
     expected = f"weights by name, such as {{'sum': {{{'...' if not units else repr('a')}: 1.0}}}}"
     names, own_units, rows = [], [], []
     for name, weights in mapping(model.name, f"{what}s", given, expected).items():
@@ -57,7 +57,7 @@ def _weighed(
         row[on] = [number(model.name, f"weight of {key!r} in {new!r}", x) for key, x in weights.items()]
         named = list(dict.fromkeys(units[k] for k in on))
         names.append(new)
-        # weights turn other units into the first one's, as a lever arm or a tilt does
+        # the weights convert the other units to the unit of the first, as a lever arm or a tilt does
         own_units.append(named[0])
         rows.append(row)
     return tuple(names), tuple(own_units), sp.csr_matrix(np.reshape(rows, (len(rows), len(units))))

@@ -1,9 +1,9 @@
-"""Linear models of subsystems put together by their interface frames, without assembling anything again.
+"""Joining linear models of subsystems at their interface frames, without assembling the elements again.
 
-Two bodies clamped together move as one.  With the second turning about another point, ``x2 = T x1`` to first order, and to
-second order its displacement gains ``a x (a x r)/2``: the constant force f that the second model has there (its ``affine``
-term, the reaction of the other parts) adds the lever-arm term of every clamp, ``([f]x [r]x + [r]x [f]x)/2`` turned to its
-sign, to the stiffness of the first.
+Two bodies clamped together move as one.  If the second body turns about another point than the first, its displacement is
+``x2 = T x1`` to first order and gains ``a x (a x r)/2`` to second order.  The second model has a constant force f there (its
+``affine`` term, the reaction of the other parts).  So each clamp adds the lever-arm stiffness ``([f]x [r]x + [r]x [f]x)/2``,
+with the sign of f as a reaction, to the first body.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .members import through
 from .skew_parts import joined
 from .stiffness_parts import ListedParts, StiffnessParts
 
-# Rad between frames that are clamped (with a hundredth and a hundred times of it tests/linear/test_compose.py passes).
+# Allowed angle in rad between clamped frames (tests/linear/test_compose.py passes with 0.01 and 100 times this).
 _TURNED = 1e-9
 
 
@@ -39,10 +39,10 @@ _TURNED = 1e-9
 def compose(
     name: str, models: Sequence[LinearModel], clamps: Sequence[tuple[str, str] | tuple[str, str, Pose]] = ()
 ) -> LinearModel:
-    """The linear model of several models joined: bodies of equal name are the same, ``clamps`` join frames of others.
+    """Join linear models to one: bodies of equal name become the same body, ``clamps`` join frames of other bodies.
 
-    The model of a subsystem alone wants its ground constrained by a :class:`mse.Fixed` joint outside of it, and loads in place
-    of what it will carry.
+    Linearize a subsystem with its ground constrained by a :class:`mse.Fixed` joint that is not part of it, and with loads
+    in place of what it will carry.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def compose(
 def _through(
     maps: Sequence[sp.csr_matrix], parts: Sequence[StiffnessParts]
 ) -> list[tuple[tuple[str, str], sp.spmatrix]]:
-    """The named parts of several models on the coordinates of the whole, each model's through its own map."""
+    """The named parts of several models on the coordinates of the whole; each model has its own map to these."""
     return [(label, t.T @ k @ t) for t, own in zip(maps, parts, strict=True) for label, k in own.items()]
 
 
@@ -121,7 +121,7 @@ class _Whole:
         self.coordinates = list(known)
         self.owners = {c: o for m in models for c, o in zip(m.coordinates, m.owners, strict=True)}
         self.number = {c: k for k, c in enumerate(self.coordinates)}
-        # each model's coordinates by the whole's, and the second-order terms that clamps add
+        # numbers of each model's coordinates in the whole
         self.columns = [np.array([self.number[c] for c in m.coordinates], dtype=int) for m in models]
         self.bodies, self.scale = np.full(len(self.coordinates), -1), np.ones(len(self.coordinates))
         for m, columns in zip(models, self.columns, strict=True):
@@ -139,7 +139,7 @@ class _Whole:
         for m, columns in zip(models, self.columns, strict=True):
             if m.affine is not None:
                 np.add.at(self.force, columns, m.affine)
-        self.extra: list[tuple[np.ndarray, np.ndarray]] = []  # six coordinates, and their stiffness
+        self.extra: list[tuple[np.ndarray, np.ndarray]] = []  # six coordinates, and the stiffness that a clamp adds
         self.into = sp.identity(len(self.coordinates), format="csr")
         self.gone: set[int] = set()
 
@@ -246,7 +246,7 @@ class _Whole:
     def _parts(self, maps, place: np.ndarray, width: int) -> StiffnessParts:
         pieces = _through(maps, [m.parts for m in self.models])
         for at, block in self.extra:
-            # a body that was clamped to another in turn has gone: its terms go with it
+            # the second body of a clamp may carry further clamps: their terms move on with it
             t = self.into[at][:, place >= 0]
             pieces.append(((self.name, GEOMETRIC), t.T @ sp.csr_matrix(block) @ t))
         return ListedParts.of(pieces, width)
@@ -254,7 +254,7 @@ class _Whole:
     def _constraints(
         self, maps, n: int, names: list[str], drive: sp.csr_matrix
     ) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix]:
-        """Independent constraints of the whole, the coordinates that they determine, and reactions that balance themselves."""
+        """Independent constraints of the whole, the coordinates that they determine, and self-stresses of redundant joints."""
         known = sp.block_diag([m.self_stress for m in self.models], format="csr")
         rows = sp.vstack([m.constraints @ t for m, t in zip(self.models, maps, strict=True)], format="csr")
         if not rows.shape[0]:
@@ -271,8 +271,8 @@ class _Whole:
         blocked = np.flatnonzero(driven & takes_part(part / (part.max(initial=0.0) or 1.0)))
         if len(blocked):
             raise ModelError(
-                f"{self.name}: the motion of {', '.join(names[k] for k in blocked)} is blocked or decided elsewhere already once "
-                "the models are joined; expected clamps that leave what is driven its motion; leave out a clamp or a joint, or "
-                "drive with motor='force'"
+                f"{self.name}: with the models joined, {', '.join(names[k] for k in blocked)} is blocked or decided "
+                "elsewhere already; expected clamps that leave driven motions free; leave out a clamp or a joint, or drive "
+                "with motor='force'"
             )
         return rows[found.independent], found.pivots, sp.hstack([known, more], format="csr")

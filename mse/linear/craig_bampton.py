@@ -237,7 +237,7 @@ def reduce_matrices(
 def _checked(
     matrices: tuple, boundary: Any, modes: int | None, up_to_hz: float | None, names: Sequence[str], progress: Show
 ) -> Reduction:
-    """The same for matrices whose coordinates may have names, (n,) or none."""
+    """:func:`reduce_matrices` for coordinates that may have names, (n,) or none."""
     M, Lambda, K = matrices
     who = "reduce_matrices"
     k = sp.csr_matrix(symmetric_matrix(who, "K", K))
@@ -273,7 +273,7 @@ def _checked(
 def _reduced(
     matrices: tuple, at: np.ndarray, labels: np.ndarray, modes: int | None, up_to_hz: float | None, named: bool
 ) -> Reduction:
-    """M, Lambda and K reduced to some coordinates ``at`` (b,) and modes; ``labels`` (n,) of coordinates are names, or numbers."""
+    """Reduce M, Lambda and K to the coordinates ``at`` (b,) and modes; ``labels`` (n,) are names or numbers of coordinates."""
     m, damping, k = matrices
     n, b = k.shape[0], len(at)
     inside = np.setdiff1d(np.arange(n), at)
@@ -291,13 +291,13 @@ def _reduced(
     reduced = {
         key: None if a is None else _symmetric(t.T @ (a @ t)) for key, a in (("M", m), ("K", k), ("Lambda", damping))
     }
-    # known exactly: modes are normalized, and do no work on static shapes
+    # these blocks are known exactly: the modes are normalized and do no work on static shapes
     reduced["M"][b:, b:] = np.eye(count)
     reduced["K"][:b, b:] = reduced["K"][b:, :b] = 0.0
     reduced["K"][b:, b:] = np.diag(rates)
     static = np.abs(t[:, :b])
     if np.all(np.abs(reduced["K"][:b, :b]) <= left_by_rounding(n) * (static.T @ (abs(k) @ static))):
-        reduced["K"][:b, :b] = 0.0  # a boundary that all motions of the body follow rigidly
+        reduced["K"][:b, :b] = 0.0  # all motions of the boundary are rigid motions of the body
 
     load = (m @ t[:, :b])[inside]
     part = shapes.T @ load
@@ -334,7 +334,7 @@ def _boundary(boundary, n: int) -> np.ndarray:
     values, times = np.unique(at, return_counts=True)
     if np.any(times > 1):
         raise ModelError(
-            f"reduce_matrices: boundary has {values[times > 1][0]} {times.max()} times; expected every coordinate once"
+            f"reduce_matrices: boundary lists {values[times > 1][0]} {times.max()} times; expected every coordinate once"
         )
     return at
 
@@ -396,12 +396,12 @@ def reduce_model(
     missing = [name for name in names if name not in inner.coordinates]
     if missing:
         raise ModelError(
-            f"{model.name}: {', '.join(missing[:6])} follow from other coordinates by joints; expected independent ones to keep, "
-            f"among {', '.join(inner.coordinates[:24])}"
+            f"{model.name}: {', '.join(missing[:6])} follow from other coordinates by joints; expected independent coordinates, "
+            f"such as {', '.join(inner.coordinates[:24])}"
         )
     boundary = [inner.coordinates.index(name) for name in dict.fromkeys(names)]
     with Task(model.name, "reducing", show=progress) as task:
-        even = inner.symmetric  # the modes kept are its; what is skew is then seen by them
+        even = inner.symmetric  # the modes are those of the symmetric model; skew parts are projected onto them
         report = _checked((even.M, even.Lambda, even.K), boundary, modes, up_to_hz, inner.coordinates, True)
         _refuse_members_inside(inner, np.setdiff1d(np.arange(inner.size), boundary))
         coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))
@@ -430,14 +430,14 @@ def reduce_model(
 
 
 def _refuse_members_inside(model: LinearModel, inside: np.ndarray) -> None:
-    """ModelError where a dynamic stiffness acts on coordinates inside, whose modes have constant matrices."""
+    """ModelError if a dynamic stiffness acts on inside coordinates: the modes there need constant matrices."""
     for member in model.members:
         moved = inside[np.asarray(abs(member.motion[:, inside]).sum(axis=0)).ravel() > 0.0]
         if len(moved):
             raise ModelError(
                 f"{model.name}: the stiffness of {member.label} depends on the frequency and acts on "
-                f"{', '.join(model.coordinates[k] for k in moved[:6])}; expected it to act on what is kept alone, whose "
-                "stiffness stays what it is at every frequency; keep these, too"
+                f"{', '.join(model.coordinates[k] for k in moved[:6])}, which would be reduced to modes of a constant stiffness; "
+                "expected it to act on kept coordinates only; keep these, too"
             )
 
 

@@ -1,4 +1,4 @@
-"""The parts of stiffness and damping as the elements give them: evaluated and listed only where a part is asked for."""
+"""Stiffness and damping of elements as named parts, evaluated and listed only when a part is asked for."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .stiffness_parts import Entries, ListedParts, StiffnessParts
 
 
 class Turning(NamedTuple):
-    """Loads of links that turn with their carriers: blocks (b, 6, 6), the label's number of each (b,), and labels of links."""
+    """Stiffness blocks (b, 6, 6) of link loads that turn with their carriers, the label number of each (b,), and the labels."""
 
     blocks: np.ndarray
     load_of: np.ndarray
     labels: tuple[tuple[str, str], ...]
 
 
-#: Stiffness parts (E, p, n, n) of each group, and reaction parts (E, 1, n, n) by number of the group.
+#: Stiffness parts (E, p, n, n) of each group, and reaction parts (E, 1, n, n) by group number.
 Elements = tuple[list[np.ndarray], Mapping[int, np.ndarray]]
 
 
 class ElementParts(StiffnessParts):
     """Stiffness parts of each group of a pattern, reaction parts by group, and turning loads of links.
 
-    ``elements()`` gives the former two; ``turning`` has the blocks of :meth:`LinkTree.turning_blocks`, one after the other.
-    ``known`` is the sum of all, where that is known without them.
+    ``elements()`` gives the first two; ``turning`` has the blocks of :meth:`LinkTree.turning_blocks`, one after the other.
+    ``known`` is the sum of all parts, if it has been computed already.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ElementParts(StiffnessParts):
 
     @cached_property
     def labels(self) -> tuple[tuple[str, str], ...]:
-        """Object and mechanism of every part, in their order."""
+        """Object and mechanism of every part, in order."""
         return (*self._pattern.names[0], *self._turning.labels)
 
     @cached_property
@@ -53,7 +53,7 @@ class ElementParts(StiffnessParts):
         return self._elements()
 
     def _of_groups(self):
-        """Number of the group, part numbers (E, p) and matrices (E, p, n, n) of all that elements have."""
+        """Group number, part numbers (E, p) and matrices (E, p, n, n) of every group that has a stiffness."""
         _, own, reactions = self._pattern.names
         parts, of_reactions = self._evaluated
         for k, stiffness in enumerate(parts):
@@ -64,7 +64,7 @@ class ElementParts(StiffnessParts):
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
         if weights is None:
             if self._known is not None:
-                # csc as csr: it is symmetric
+                # the matrix is symmetric, so csc arrays are also its csr arrays
                 return filled(self._known.data, self._known.indices, self._known.indptr, self.size)
             weights = np.ones(len(self.labels))
         out = LinearSum(self._pattern, self._arms)
@@ -90,9 +90,9 @@ class ElementParts(StiffnessParts):
 
 
 class ObjectParts(StiffnessParts):
-    """Matrices (E, n, n) of some kinds of elements as parts by object: of a damping, or circulatory ones.
+    """Damping or circulatory matrices (E, n, n) of some kinds of elements, as parts by object.
 
-    ``matrices`` has the number of a kind, a mechanism and the kind's matrices for it; ``owners`` (E,) are its elements' objects.
+    Each of ``matrices`` is the number of a kind, a mechanism and the kind's matrices; ``owners`` maps a kind to its objects (E,).
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class ObjectParts(StiffnessParts):
         self.labels = tuple(labels)
 
     def __reduce__(self):
-        """Pickled by its entries, which take less than the pattern, and its sum, whose last bits stay."""
+        """Pickled as entries, which are smaller than the pattern, and as the sum, so that its last bits stay the same."""
         return ListedParts, (self.labels, self.size, self.entries(), self.quantity, self.total())
 
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
@@ -142,7 +142,7 @@ def _entries(pattern: LinearPattern, found: list[tuple[np.ndarray, np.ndarray, n
 def _landed(
     pattern: LinearPattern, arms: np.ndarray, kind: int, number: np.ndarray, matrices: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Part, place by rows and value of all entries of the matrices (E, p, n, n) of a kind, which are parts ``number`` (E, p)."""
+    """Part, place in the csr matrix and value of all entries of a kind's matrices (E, p, n, n); parts have ``number`` (E, p)."""
     flat, entries = matrices.ravel(), matrices[0, 0].size
     entry = np.flatnonzero(flat)
     of, place = np.divmod(entry, entries)

@@ -1,4 +1,4 @@
-"""The inside of a body whose boundary is clamped: its statics and its modes, as condensation needs them."""
+"""The inside of a body with its boundary clamped: the statics and modes that a condensation needs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..numerics.options import SIZES
 from ..numerics.precision import apart, carries_mass, left_by_rounding
 from ..numerics.sparse_tools import add_diagonal, start_vector
 
-# Of the largest stiffness: a motion that meets less has its stiffness counted (with a hundredth and a hundred times of it
-# tests/linear/test_fixed_interface.py passes).
+# Relative to the largest stiffness: if a motion meets less, negative and zero stiffnesses are counted
+# (tests/linear/test_fixed_interface.py passes with 0.01 and 100 times this).
 _SUSPICIOUS = 1e-11
-_SEARCHES = 3  # from new starts, for modes that are equal to others
+_SEARCHES = 3  # with new start vectors, to find modes of equal frequency
 
 
 class FixedInterface:
-    """The inside of a body with its boundary clamped: statics and modes of K_ii, M_ii, dense where that is quicker."""
+    """The inside of a body with its boundary clamped: statics and modes of K_ii, M_ii, dense if that is quicker."""
 
     def __init__(self, k: sp.csc_matrix, m: sp.csc_matrix, numbers: np.ndarray):
         self.k, self.m, self.numbers = k, m, numbers
@@ -49,7 +49,7 @@ class FixedInterface:
             self._factor = self._checked_factor(scaled)
 
     def _checked_factor(self, scaled: sp.csc_matrix) -> Factor:
-        """The factor of the scaled stiffness; ModelError where it is singular or indefinite."""
+        """The factor of the scaled stiffness; ModelError if it is singular or indefinite."""
         try:
             factor = self._factors(scaled)
             x = factor.solve(start_vector(self.size))
@@ -69,13 +69,13 @@ class FixedInterface:
     def _mechanism(self, count: int | None, x: np.ndarray) -> ModelError:
         where = self.numbers[int(np.argmax(np.abs(x)))]
         return ModelError(
-            f"reduce_matrices: {count or 'some'} motions inside cost no energy, or gain some, while the boundary is clamped "
+            f"reduce_matrices: {count or 'some'} motions inside have no positive stiffness while the boundary is clamped "
             f"(one is largest at coordinate {where}); expected a positive definite stiffness inside; take into the boundary "
             "what holds the body, and remove loose parts"
         )
 
     def solve(self, load: np.ndarray) -> np.ndarray:
-        """``K_ii^-1 f`` (i, c), corrected once against K_ii itself."""
+        """``K_ii^-1 f`` (i, c), with one step of iterative refinement."""
         x = self._once(load)
         return x + self._once(load - self.k @ x)
 
@@ -89,7 +89,7 @@ class FixedInterface:
         return self._factor.solve(np.ascontiguousarray(right)) * scale
 
     def modes(self, count: int | None, up_to_hz: float | None) -> tuple[np.ndarray, np.ndarray, float]:
-        """``K phi = w^2 M phi`` for the lowest: w^2 (c,), phi (i, c) with unit modal mass, and w^2 of the next, or infinity."""
+        """``K phi = w^2 M phi`` for the lowest: w^2 (c,), phi (i, c) of unit modal mass, and w^2 of the next or infinity."""
         limit = np.inf if up_to_hz is None else (2 * np.pi * up_to_hz) ** 2
         wanted = count
         if wanted is None and not self.dense:
@@ -107,7 +107,7 @@ class FixedInterface:
     def _all_modes(self) -> tuple[np.ndarray, np.ndarray]:
         if not self.size:
             return np.zeros(0), np.zeros((0, 0))
-        # 1/w^2 by K, which is definite, where M may not be
+        # eigenvalues are 1/w^2 with K as the definite matrix, since M may not be definite
         grid = self._scale
         flexibility, shapes = scipy.linalg.eigh(
             self.m.toarray() * np.outer(grid, grid), self.k.toarray() * np.outer(grid, grid)
@@ -124,21 +124,21 @@ class FixedInterface:
             rates, shapes = 1.0 / flexibility[::-1], shapes[:, ::-1]
             if self._complete(rates):
                 return rates, shapes / np.sqrt(np.sum(shapes * (self.m @ shapes), axis=0))
-            search.renew()  # more of them are equal than were found at once
+            search.renew()  # some modes have equal frequencies: search again from a new start
         raise ModelError(
             f"reduce_matrices: the search for {count - 1} modes missed some between {np.sqrt(rates[0]) / (2 * np.pi):.6g} and "
-            f"{np.sqrt(rates[-1]) / (2 * np.pi):.6g} Hz; expected all of them; take a few more modes"
+            f"{np.sqrt(rates[-1]) / (2 * np.pi):.6g} Hz; expected all of them; ask for a few more modes"
         )
 
     def _count_below(self, limit: float) -> int | None:
-        """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorization gives no inertia."""
+        """Number of modes with a lower w^2, by Sylvester's law of inertia; None if the factorization gives no inertia."""
         try:
             return self._factors((self.k - limit * self.m).tocsc()).negative
         except RuntimeError:
             return None
 
     def _complete(self, rates: np.ndarray) -> bool:
-        """Whether as many modes lie below the last gap as there are by the inertia; none before the first where all are equal."""
+        """Whether the inertia counts as many modes below the last gap in the rates as were found."""
         gaps = np.flatnonzero(apart(rates))
         below = int(gaps[-1])
         low, high = (rates[below - 1] if below else 0.0), rates[below]
@@ -146,7 +146,7 @@ class FixedInterface:
         return next((n for n in counts if n is not None), None) == below
 
     def modal_mass(self, load: np.ndarray) -> np.ndarray:
-        """Diagonal of ``X^T M_ii^-1 X`` (b,), the effective masses of all modes together, on coordinates with mass."""
+        """Diagonal of ``X^T M_ii^-1 X`` (b,): effective masses of all modes together, on the coordinates that have mass."""
         moves = np.flatnonzero(self.m.diagonal() > 0.0)
         x = load[moves]
         if not x.size:
@@ -157,7 +157,7 @@ class FixedInterface:
         try:
             return np.sum(x * Factor(m.tocsc()).solve(np.ascontiguousarray(x)), axis=0)
         except RuntimeError:
-            # masses in a plane, a line or a point of each node: a trace of mass elsewhere changes the result by rounding only
+            # a node may have mass only in a plane, along a line or at a point; traces of mass elsewhere are rounding
             return np.sum(
                 x * Factor(add_diagonal(m.tocsc(), 1e-12 * m.diagonal())).solve(np.ascontiguousarray(x)), axis=0
             )
@@ -165,5 +165,5 @@ class FixedInterface:
 
 def too_many_modes(modes: int, there_are: int) -> ModelError:
     return ModelError(
-        f"reduce_matrices: modes is {modes}; expected at most {there_are}, the number of modes with mass inside; take fewer"
+        f"reduce_matrices: modes is {modes}; expected at most {there_are}, the number of modes with mass inside"
     )

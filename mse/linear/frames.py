@@ -1,4 +1,4 @@
-"""Where the frames of a model are: by which bodies they move."""
+"""The frames of a model and the bodies that they move with."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .linear_model import LinearModel
 
 
 class Frames(Mapping[str, InterfaceFrame]):
-    """All frames of a model by name, each made when it is asked for: models have many, and few are.
+    """All frames of a model by name.  Each is made when it is asked for, since a model has many and few are used.
 
-    ``labels()`` are their names, ``first`` (F,) numbers of the first coordinate of each frame's body, negative on the ground,
-    ``lever`` (F, 3) and ``U`` (F, 3, 3) as :class:`InterfaceFrame` has them.
+    ``labels()`` gives their names; ``first`` (F,) is the number of the first coordinate of each frame's body, negative on the
+    ground; ``lever`` (F, 3) and ``U`` (F, 3, 3) are as in :class:`InterfaceFrame`.
     """
 
     def __init__(self, labels: Callable[[], Sequence[str]], first: np.ndarray, lever: np.ndarray, U: np.ndarray):
@@ -41,14 +41,14 @@ class Frames(Mapping[str, InterfaceFrame]):
         return len(self._arrays[0])
 
     def __reduce__(self):
-        # names come from the system, which copies do without
+        # store the names themselves: copies have no system to get them from
         return Frames, (partial(tuple, tuple(self)), *self._arrays)
 
 
 def motion_of(model: LinearModel, where: str | Frame | Place | MObject, axes: str) -> tuple[str, np.ndarray, int]:
-    """Name of a frame that moves, its displacements and rotations (6, 6) by its body's coordinates, and the first of these.
+    """Name of a moving frame, its displacements and rotations (6, 6) by its body's coordinates, and the first of these.
 
-    They are along the axes of the world, or of the frame.
+    Displacements and rotations are along the axes of the world or of the frame.
     """
     pose: Pose = IDENTITY
     frame = where.frame(0) if isinstance(where, MObject) and len(where.frame_names) == 1 else where
@@ -61,7 +61,7 @@ def motion_of(model: LinearModel, where: str | Frame | Place | MObject, axes: st
     found = model.interfaces[find(model.name, "frame", name, model.interfaces)]
     if found.first is None:
         raise ModelError(
-            f"{model.name}: frame {name!r} is on the ground, or rigidly joined to it; expected a frame that moves"
+            f"{model.name}: frame {name!r} is on the ground or rigidly joined to it; expected a frame that moves"
         )
     lever = found.lever + found.U @ pose.o
     motion = np.eye(6)

@@ -1,4 +1,4 @@
-"""Linear models with constraints: independent coordinates, or multipliers as further coordinates."""
+"""Models with constraints, in independent coordinates or with the multipliers as additional coordinates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .linear_model import LinearModel
 from .members import through
 from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
 
-_MULTIPLIERS = ("constraints", REACTION)  # what couples multipliers to coordinates, among parts of stiffness
+_MULTIPLIERS = ("constraints", REACTION)  # mechanism names of stiffness entries that couple multipliers to coordinates
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -99,7 +99,7 @@ def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> 
 
 
 def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
-    """The same model in independent coordinates, without constraints, and the basis (n, f) that leads back."""
+    """The same model in independent coordinates, without constraints, and the basis (n, f) back to all coordinates."""
     space = null_space(model)
     held_count = len(model.prescribed)
     f = len(space.independent)
@@ -118,15 +118,15 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
 
 
 def _in_independent(found: Curvatures, kept: list[int]) -> Curvatures:
-    """The motions of a model by kind (free, unstable, undetermined), in its independent coordinates alone."""
+    """Free, unstable and undetermined motions of a model, reduced to its independent coordinates."""
     null = found.null.tocsr()[kept].tocsc()
     return replace(found, null=null, local=0, negative=found.negative[kept], undetermined=found.undetermined[kept])
 
 
 def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> LinearModel:
-    """A model in coordinates y (k,) that no constraint binds, where its own are ``t y``; ``fields`` are what t does not tell.
+    """A model in coordinates y (k,) without constraints, from one in ``t y``; ``fields`` gives what does not follow from t.
 
-    It knows no frames but those given: they go by the six coordinates of a body, which y may not have.
+    It has only the frames given in ``fields``: a frame needs the six coordinates of its body, which y may not contain.
     """
     fields = {"interfaces": {}} | fields
     return replace(
@@ -146,7 +146,7 @@ def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> Linea
 
 
 def independent(model: LinearModel) -> LinearModel:
-    """The model itself, or with constraints the same in independent coordinates; up to a size."""
+    """The same model in independent coordinates, or the model itself if it has no constraints; the size is limited."""
     if not model.constraints.shape[0]:
         return model
     if model.size > SIZES.dense_independent:
@@ -158,12 +158,12 @@ def independent(model: LinearModel) -> LinearModel:
 
 
 def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
-    """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse.
+    """The same model with the multipliers of its constraints as massless additional coordinates: large and sparse.
 
-    Also returns the matrix (n, n + m) back to the coordinates, without the multipliers.
+    Also returns the matrix (n, n + m) that gives the original coordinates, without the multipliers.
     """
     n, w, m = model.size, len(model.prescribed), model.constraints.shape[0]
-    # one factor makes the constraints as large as the stiffness
+    # scale the constraints to the size of the stiffness
     size = float(np.abs(model.K.data).max(initial=0.0)) or 1.0
     into = sp.csr_matrix(
         (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)

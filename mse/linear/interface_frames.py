@@ -1,4 +1,4 @@
-"""Frames by which models are clamped to others: where they are, and how files hold them."""
+"""Frames at which models can be clamped to each other, and how files store them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class InterfaceFrame(ReadOnly):
 
 
 class Interfaces:
-    """How files hold frames by name; those on the ground have the number -1."""
+    """How files store frames by name; frames on the ground have the number -1."""
 
     def put(self, record: Record, key: str, value: Mapping[str, InterfaceFrame]) -> None:
         frames = list(value.values())

@@ -1,9 +1,9 @@
 """The constraints of joints in the linear model: independent rows, and one constrained coordinate for every multiplier.
 
-A joint's constraint is ``G q = w`` with w zero, where the force that this takes is the joint's reaction, or prescribed by a
-motor.  A flow constraint ``A q' = 0`` is the same for motions that begin at the working point: ``A q = w`` with w zero.  Where
-constraints depend on each other, the independent ones are the rows.  Reactions that balance themselves are known, too,
-and outputs read the shortest reactions that balance, as at the working point.
+A joint's constraint is ``G q = w``.  Either w is zero and the force that holds it there is the joint's reaction, or a motor
+prescribes w.  A flow constraint ``A q' = 0``, for motions that begin at the working point, is likewise ``A q = w`` with w
+zero.  If constraints depend on each other, only independent rows are kept.  Reactions of redundant joints are then not
+unique; outputs read the ones of least sum of squares, as at the working point.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .pattern import LinearPattern
 
 
 class JointRows:
-    """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the names of w.
+    """``constraints`` (m, n + l) of a linear model, the coordinates that they determine, and the names of w.
 
-    ``multipliers_of`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path;
-    ``sharing`` and ``self_stress`` are as in the linear model.  ``constraints()`` returns the residuals (m,) of all
-    constraints and their slopes (m, width); ``flows`` are the rows of flow constraints on the same coordinates.
+    ``multipliers_of`` gives each element's multipliers by their numbers here, ``all_numbers`` by their numbers in the working
+    point, both by path; ``sharing`` and ``self_stress`` are as in the linear model.  ``constraints()`` returns the residuals (m,)
+    of all constraints and their slopes (m, width); ``flows`` are the rows of flow constraints on the same coordinates.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class JointRows:
         found = rank(scaled)
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
-        # reactions are shared as in the working point: by the least forces, torques counted by an arm
+        # redundant reactions are shared as at the working point: least squares, torques divided by an arm
         lengths = np.ones(clusters.constraint_count)
         lengths[mine] = length[: len(mine)]
         weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
@@ -77,12 +77,12 @@ class JointRows:
         among = found.weighted(length).self_stress
         start = np.concatenate([np.zeros(links, dtype=among.indptr.dtype), among.indptr])  # empty rows of the links
         self.self_stress = sp.csr_matrix((among.data, among.indices, start), shape=(links + count, among.shape[1]))
-        # rows of unit length in scaled coordinates may be far from it in these
+        # rows of unit length in scaled coordinates need not have unit length here
         rows = sp.hstack([slopes, -sp.identity(count)], format="csr")
         self.constraints = (sp.diags(weight) @ rows)[found.independent]
 
     def _name(self, clusters: Assembly, chosen: Callable[[Element], bool] | None, mine: np.ndarray) -> None:
-        """Names of the prescribed coordinates, one for each multiplier numbered ``mine`` (m,), and whose each is."""
+        """Name the prescribed coordinates, one for each multiplier numbered ``mine`` (m,), and note whose each is."""
         place = np.full(clusters.constraint_count, -1)
         place[mine] = np.arange(len(mine))
         names, self._holder = [""] * len(mine), [""] * len(mine)
@@ -106,7 +106,7 @@ class JointRows:
         self.names = tuple(names)
 
     def _name_flows(self, flows: FlowConstraints, before: int) -> None:
-        """The same for the rows of flow constraints, after the joints' rows, of which there are ``before``."""
+        """Name the prescribed coordinates of flow constraints, which follow the ``before`` rows of joints."""
         none = np.zeros(0, dtype=int)
         for el, numbers in flows.numbers:
             self.names += tuple(f"{el.path}.flow{r}" for r in range(len(numbers)))
@@ -114,13 +114,13 @@ class JointRows:
             self.multipliers_of[el.path] = np.concatenate([self.multipliers_of.get(el.path, none), before + numbers])
 
     def _refuse_blocked(self, wp: WorkingPoint, found) -> None:
-        """A motor whose motion the other constraints already decide cannot move."""
+        """Refuse a motor whose motion other constraints already determine."""
         for group in found.sharing:
             driven = [self._drives[r] for r in group.tolist() if r in self._drives]
             if driven:
                 others = list(dict.fromkeys(self._holder[r] for r in group.tolist()))
                 raise ModelError(
-                    f"{wp.name}: the motion of {', '.join(driven)} is blocked or decided elsewhere already: it depends on what "
-                    f"{', '.join(others[:8])} hold; expected a position motor along a motion that is free; remove a motor or "
-                    "a joint, or drive with motor='force'"
+                    f"{wp.name}: the motion of {', '.join(driven)} is blocked or decided elsewhere already, by "
+                    f"{', '.join(others[:8])}; expected a position motor along a motion that is free; remove a motor or a "
+                    "joint, or drive with motor='force'"
                 )

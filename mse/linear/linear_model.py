@@ -1,4 +1,4 @@
-"""LinearModel: ``M x'' + Lambda x' + K x = F u`` with names for everything; the hinge between models and their analysis."""
+"""LinearModel: ``M x'' + Lambda x' + K x = F u`` with names for everything; all linear analyses start from it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class DynamicMember(ReadOnly):
 
 
 class _Members:
-    """Files hold no exact members."""
+    """Files cannot store members with a dynamic stiffness."""
 
     def put(self, record: Record, key: str, value: tuple[DynamicMember, ...]) -> None:
         if value:
@@ -189,15 +189,15 @@ class LinearModel(Result, Readings, Analyses):
     determined: np.ndarray = entry("numbered", "constraint", options={"count": "coordinate"}, default=None)
     sharing: np.ndarray = array("prescribed", default=None)
     self_stress: sp.csr_matrix = Matrix("prescribed stress", default=None)
-    # by how much rounding at the working point may have changed the stiffness of each coordinate (n,); None where only rounding
-    # of the terms of K counts
+    # possible change of the stiffness of each coordinate (n,) by rounding at the working point; None if only the rounding of K's
+    # terms counts
     _noise: np.ndarray | None = array("coordinate", key="noise", sign="noise", default=None)
     skew: SkewParts | None = entry("part", options={"cls": SkewParts}, sign="skew_number", default=None)
     losses: Mapping[tuple[str, str], float] = entry(Losses(), sign="loss_factors", default_factory=dict)
     parameters: ParameterRecord = recorded_parameters()
     factors: Factors = field(default_factory=Factors)
     notes: tuple[str, ...] = ()
-    # what is known already of :attr:`curvatures`; it concerns this K alone, so that models made from this one do not take it over
+    # :attr:`curvatures` if known already; they belong to this K, so models made from this one do not inherit them
     known_curvatures: InitVar[Curvatures | None] = None
 
     @classmethod
@@ -383,7 +383,9 @@ class LinearModel(Result, Readings, Analyses):
             return read_only(np.ones(self.size))
         even = self.symmetric
         skew = [self.gyroscopic, self._on_free(self.skew.circulatory.total())]
-        held = [abs(m.motion[:, : self.size]).max(axis=0).tocsr() for m in self.members]  # coupled by members
+        held = [
+            abs(m.motion[:, : self.size]).max(axis=0).tocsr() for m in self.members
+        ]  # coordinates that members move
         return read_only(signs([even.M, even.Lambda, even.K, *(row.T @ row for row in held)], skew))
 
     @cached_property
@@ -393,24 +395,24 @@ class LinearModel(Result, Readings, Analyses):
 
     @cached_property
     def damping_parts(self) -> StiffnessParts:
-        """Lambda but its skew part on the free coordinates, as named parts: ``damping_parts["damper", "damping"]`` is (n, n)."""
+        """Symmetric part of Lambda on the free coordinates, as named parts: ``damping_parts["damper", "damping"]`` is (n, n)."""
         return self.dampings.restricted(self.size)
 
     @cached_property
     def curvatures(self) -> Curvatures:
-        """Motions that K does not clearly hold, as found for its working point if it has one."""
+        """Motions without clearly positive stiffness, as sorted at its working point if it has one."""
         return curvatures(self)
 
     @cached_property
     def growth(self) -> Growth:
-        """Which motions grow, which are free, and of which that is not determined, by the eigenvalues of (M, Lambda, K)."""
+        """Motions that grow, that are free, and those for which it is undetermined, by the eigenvalues of (M, Lambda, K)."""
         from ..analysis.modes.growth import growth
 
         return growth(self)
 
     @cached_property
     def stiffness_noise(self) -> np.ndarray:
-        """By how much rounding may have changed the stiffness of each coordinate (n,): at its working point, or of K's parts."""
+        """Possible change of the stiffness of each coordinate (n,) by rounding, at its working point or of K's parts."""
         return noise(self)
 
     @property

@@ -1,7 +1,7 @@
-"""From a working point to a linear model: second-order energy about it, rigid links eliminated exactly.
+"""From a working point to a linear model: the energy to second order, with rigid links eliminated exactly.
 
-Elements are evaluated by class, and their matrices land where :class:`LinearPattern` has found once that they do.  What links
-carry goes through :class:`LinkTree`.
+Elements are evaluated by class; :class:`LinearPattern` knows where their matrices go.  :class:`LinkTree` describes the parts
+that are carried by links.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .pattern import LinearPattern, LinearSum, linear_pattern
 from .skew_parts import CIRCULATORY, DAMPING, GYROSCOPIC, SkewParts, split
 from .stiffness_parts import ListedParts
 
-# Of a node's mass compared with the heaviest body: at 1e-36 all digits of what a strip carries were left, at 1e-41 three
+# Least ratio of a node's mass to the heaviest body: at 1e-36 the modes of what a strip carries keep all digits, at 1e-41 three
 # (tests/elements/test_beam_refusals.py::test_hardly_any_mass_is_none).
 _NO_DIGIT = np.finfo(float).eps ** 2
 
@@ -50,11 +50,11 @@ _NO_DIGIT = np.finfo(float).eps ** 2
 @one_thread
 @shown_as("linearizing")
 def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere: bool) -> LinearModel:
-    """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
+    """The linear model of a working point, or of some of its objects; see :meth:`WorkingPoint.linearize`."""
     if not wp.converged and not anywhere:
         raise WorkingPointError(
-            f"{wp.name}: not at a working point ({wp.reason}), so nothing to linearize about; expected one; with "
-            "linearize(anywhere=True) the model has a constant force left over", wp,
+            f"{wp.name}: not at a working point ({wp.reason}); expected an equilibrium to linearize about; with "
+            "linearize(anywhere=True) the model keeps a constant force", wp,
         )  # fmt: skip
     t = wp._topology
     chosen = _chosen(wp, within)
@@ -107,7 +107,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
 
 
 def _refuse_lost_nodes(t: Topology, mass: sp.spmatrix) -> None:
-    """Refuse nodes of beams so much lighter than the heaviest body that their modes leave no digit of the bodies' modes."""
+    """Refuse beam nodes so much lighter than the heaviest body that rounding of their modes hides the bodies' modes."""
     nodes = np.array(sorted(t.inner_units()), dtype=np.int64) - 1
     if not len(nodes):
         return
@@ -116,15 +116,15 @@ def _refuse_lost_nodes(t: Topology, mass: sp.spmatrix) -> None:
     least = int(nodes[np.argmin(own)])
     if own.min() < _NO_DIGIT * most:
         raise ModelError(
-            f"{t.coordinate_owners[6 * least]}: a node of it has a mass of {own.min():.3g} kg, beside {most:.3g} kg of "
-            f"{t.unit_names[1 + int(np.argmax(masses))]}; expected 0 for a beam without mass, or at least {_NO_DIGIT:.2g} of "
-            "that, below which frequencies of its nodes hide those of other bodies; correct its density or section, or choose "
-            "form='exact'"
+            f"{t.coordinate_owners[6 * least]}: one of its nodes has a mass of {own.min():.3g} kg, compared with {most:.3g} kg "
+            f"of {t.unit_names[1 + int(np.argmax(masses))]}; expected 0 for a massless beam, or at least {_NO_DIGIT:.2g} of the "
+            "heaviest mass, since the frequencies of lighter nodes hide those of the bodies by rounding; correct its density or "
+            "section, or choose form='exact'"
         )
 
 
 def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
-    """Which elements a linear model is made of, None for all; UnknownNameError for a name that no object has."""
+    """Which elements the linear model is made of, None for all; UnknownNameError if no object has a given name."""
     if within is None:
         return None
     names = name_list(wp.name, "within", within)
@@ -142,9 +142,9 @@ _DAMPING = ("damping_matrix", "dissipation", "power", "kinetic")  # laws of own 
 
 
 class _Expansion:
-    """The elements of a working point to second order, about the reference points of their units.
+    """The elements of a working point to second order, about the reference points of their units (bodies joined by links).
 
-    ``levers`` (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are the twists of
+    ``levers`` (frames, 3) point from the units' reference points to the frames; ``twists`` (links, 6, 6) are as in
     :class:`LinkTree`.
     """
 
@@ -163,14 +163,14 @@ class _Expansion:
         self.notes: list[str] = []
         self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
         self.without_energy = {k for k in self.pattern.maybe_without_energy if t.elements[k].obj.without_energy}
-        # whether K is the one whose motions the search has sorted: it takes K to be symmetric; one cut short may soften it
+        # whether the search has sorted the motions of this K: it takes K as symmetric, and may soften it if it is cut short
         self.as_searched = chosen is None and wp.converged and not self.without_energy
 
     @cached_property
     def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray], dict[int, np.ndarray]]:
-        """Gradients (E, n) and symmetric stiffness parts (E, p, n, n) by group, and skew parts (E, n, n) of groups that have any.
+        """Gradients (E, n) and symmetric stiffness parts (E, p, n, n) by group; skew parts (E, n, n) of groups that have any.
 
-        Stiffness is zero for elements that are not chosen.
+        The stiffness of elements that are not chosen is zero.
         """
         gradients, stiffness, circulatory = [], [], {}
         for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
@@ -178,7 +178,7 @@ class _Expansion:
             if left_out is not None:
                 k[left_out] = 0.0
             if not self.without_energy.isdisjoint(g.members):
-                # a stiff energy would hide a power in its rounding: the power's part is looked at alone
+                # evaluate the power's part alone: rounding of a stiff energy would hide it
                 lone = g.cls.defines("power") and not g.without_energy.any()
                 skew = laws.skew_parts(k[:, 0].copy() if lone else k.sum(axis=1))
                 if skew is not None:
@@ -195,7 +195,7 @@ class _Expansion:
 
     @cached_property
     def z(self) -> sp.csr_matrix | None:
-        """Z with ``x_clusters = Z (q, w)``; None where it is the identity."""
+        """Z with ``x_clusters = Z (q, w)``; None if it is the identity."""
         return self.pattern.links.transformation(self.twists) if self.wp._topology.links else None
 
     def constraints(self) -> tuple[np.ndarray, sp.csr_matrix]:
@@ -205,14 +205,14 @@ class _Expansion:
 
     @property
     def flows(self) -> FlowConstraints:
-        """Rows of the chosen elements' flow constraints on the velocities of all coordinates."""
+        """Rows of the chosen elements' flow constraints, on the velocities of all coordinates."""
         found = flow_constraints(self.clusters, self.at, self.chosen)
         if not found.slopes.shape[0] or self.z is None:
             return found
         return found._replace(slopes=(found.slopes @ self.z).tocsr())
 
     def _slope(self, left_out: Sequence[np.ndarray | None]) -> np.ndarray:
-        """Sum of energy slopes and reactions on the clusters' coordinates, without some members of each group."""
+        """Sum of energy slopes and reactions on the clusters' coordinates; ``left_out`` marks elements of each group to skip."""
         a = self.clusters
         total = np.zeros(a.size)
         multipliers = self.wp.multipliers.copy()
@@ -233,7 +233,7 @@ class _Expansion:
     # -- matrices ---------------------------------------------------------------------------------------------
     def parts(self, width: int) -> ElementParts:
         """K as named parts on ``width`` coordinates."""
-        # where units are what moves, the search has added K up: to do it again takes as long as all else of linearize()
+        # without links the search has computed this sum already; computing it again takes as long as the rest of linearize()
         known = self.wp.stiffness if self.as_searched and not self.wp._topology.links else None
         return ElementParts(width, self.pattern, self.arms, self._elements, self._turning(), known)
 
@@ -262,7 +262,7 @@ class _Expansion:
         return Turning(np.concatenate(blocks), np.concatenate(load_of), tuple(loads))
 
     def skew(self, width: int, gyroscopic: dict[int, np.ndarray]) -> SkewParts | None:
-        """The skew parts of damping (E, n, n) by kind, and of the stiffness; None if there are none."""
+        """Skew parts of the damping (E, n, n by kind) and of the stiffness; None if there are none."""
         circulatory = self.evaluated[2] if self.without_energy else {}
         if not gyroscopic and not circulatory:
             return None
@@ -270,19 +270,19 @@ class _Expansion:
             self._by_object(width, [(k, mechanism, skew) for k, skew in by_kind.items()], "skew matrix")
             for mechanism, by_kind in ((GYROSCOPIC, gyroscopic), (CIRCULATORY, circulatory))
         )
-        # sums by rows are for symmetric matrices
+        # the first parts sum by rows, which assumes symmetric matrices
         velocity, displacement = (ListedParts(p.labels, width, p.entries()) for p in (velocity, displacement))
-        # the skew parts of elements are exact: the rest is rounding of the arms, even where it is all that is left
+        # skew parts of elements are exact; any symmetric part is rounding of the lever arms, even if nothing else is left
         return SkewParts(split(velocity.total())[1], displacement)
 
     def _by_object(self, width: int, matrices: list[tuple[int, str, np.ndarray]], quantity: str) -> ObjectParts:
-        """Matrices (E, n, n) of kinds, each for a mechanism, as parts by object."""
+        """Matrices (E, n, n) of some kinds, each with its mechanism, as parts by object."""
         elements = self.wp._topology.elements
         owners = {k: [elements[e].owner for e in self.pattern.kinds[k].members] for k, _, _ in matrices}
         return ObjectParts(width, self.pattern, self.arms, owners, matrices, quantity)
 
     def matrices(self, width: int) -> tuple[sp.csr_matrix, ObjectParts, dict[int, np.ndarray]]:
-        """Mass and damping on ``width`` coordinates, both symmetric, and the skew parts of damping (E, n, n) by kind."""
+        """Symmetric mass and damping on ``width`` coordinates, and the skew parts of damping (E, n, n) by kind."""
         masses, dampings, gyroscopic = LinearSum(self.pattern, self.arms), [], {}
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
             self._negative = ""
@@ -295,7 +295,7 @@ class _Expansion:
                     m, levers = m[:, None], self.levers[kind.frames]
                     if levers.any():
                         shift_to_reference(levers, 2, np.zeros(m.shape[::3]), m)
-                    # each alone: a weak coupling is not the rounding of a strong damping
+                    # judge each element by itself: a weak coupling must not pass for rounding of another's strong damping
                     if name in _DAMPING and (skew := laws.skew_parts(m[:, 0])) is not None:
                         gyroscopic[number] = gyroscopic.get(number, 0.0) + skew
                     if law == "mass_matrix":
@@ -307,12 +307,12 @@ class _Expansion:
             else:
                 damping = self._by_object(width, dampings, "damping")
                 whole = damping.total() if self._negative else None
-            if self._negative and self.chosen is None:  # else it may be right with elements that are not chosen
+            if self._negative and self.chosen is None:  # with chosen elements only, others may make up for it
                 laws.refuse_negative(self._negative, law, whole)
         return mass, damping, gyroscopic
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> list[tuple[str, np.ndarray]]:
-        """Masses or dampings (E, n, n) of the elements of a kind at the working point, by the law that gives them."""
+        """Masses or dampings (E, n, n) of a kind's elements at the working point, and the name of the law behind each."""
         kind, found = self.pattern.kinds[number], []
         powered = law == "damping_matrix" and kind.cls.defines("power")
         if kernel is not None:
@@ -334,7 +334,7 @@ class _Expansion:
             found += [] if coupled is None else [("kinetic", coupled)]
         for name, m in own:
             self._negative = self._negative or laws.negative_matrix(objects, name, m)
-        if powered:  # which may feed motions, as a controller or a flow does
+        if powered:  # powers may feed energy into motions, as a controller or a flow does
             own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
         return found + own
 
@@ -367,7 +367,7 @@ class _Expansion:
                 motors, reactions = obj.motors, obj.reaction_outputs
                 inputs.hold(el, tuple(motors), numbers[list(motors.values())])
                 if reactions:
-                    given = np.zeros(len(numbers))  # of flow constraints, which carry nothing
+                    given = np.zeros(len(numbers))  # flow constraints carry no load at rest
                     held = joints.all_numbers.get(el.path, numbers[:0])
                     given[: len(held)] = wp.multipliers[held]
                     read = laws.reactions(obj, frames)
@@ -397,7 +397,7 @@ class _Expansion:
         return sum(found, start=np.zeros((size, size)))
 
     def _on_coordinates(self, el: Element, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows (m, 6 F + q) over an element's own coordinates as rows (m, c) over some of x, and which these are (c,)."""
+        """Rows (m, 6 F + q) over an element's own coordinates as rows (m, c) over some of x, and the numbers of these (c,)."""
         t, links = self.wp._topology, self.pattern.links
         values, columns = [np.zeros((len(rows), 0))], [np.zeros(0, dtype=int)]
         for k, f in enumerate(el.frames):
@@ -416,7 +416,7 @@ class _Expansion:
 
 
 def _frames(wp: WorkingPoint) -> Frames:
-    """All frames of the system, by which its models can be clamped to others and asked for their compliance."""
+    """All frames of the system, for clamping models to each other and for their compliance."""
     t = wp._topology
     o, u = wp.frame_poses
     first = np.where(t.unit > 0, 6 * (t.unit - 1), -1)
@@ -424,7 +424,7 @@ def _frames(wp: WorkingPoint) -> Frames:
 
 
 def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
-    """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
+    """The part of a model that belongs to the chosen elements: the coordinates they move, the links among them."""
     t = wp._topology
     o, u = wp.frame_poses
     n, width = model.size, model.size + len(model.prescribed)
@@ -474,5 +474,5 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         determined=columns[model.determined],
         sharing=model.sharing[prescribed],
         self_stress=model.self_stress[prescribed],
-        _noise=None,  # stiffer objects may be left out
+        _noise=None,  # it may come from stiffer objects that are left out
     )

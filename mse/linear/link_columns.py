@@ -1,10 +1,10 @@
-"""Position actuators and force sensors: the constrained coordinates of each, the loads that they carry, how these turn.
+"""Position actuators and force sensors: their constrained coordinates, the loads they carry, and how the loads turn.
 
 All clusters of a unit are described about one point P, the unit's reference origin.  A cluster beyond links moves by
-``g_root o g_1 o g_2 ...``; to first order its twist about P is the sum of theirs, ``x_c = q + sum E_l w_l``, with w_l
-the motion of frame 0 relative to frame 1 along the axes of frame 1.  To second order the composition of two motions,
-(d, a) first and (e, b) beyond it, adds ``a x e`` to the displacement and ``a x b/2`` to the rotation, so the load (F, T
-about P) that a link carries gives the mixed energy ``-F.(a x e) - T.(a x b)/2``: the load turns with what carries it.
+``g_root o g_1 o g_2 ...``.  To first order its twist about P is the sum of the twists of these motions,
+``x_c = q + sum E_l w_l``, with w_l the motion of frame 0 relative to frame 1 along the axes of frame 1.  To second order,
+two motions (d, a) and then (e, b) add ``a x e`` to the displacement and ``a x b/2`` to the rotation.  A link that carries
+the load (F, T about P) therefore adds the mixed energy ``-F.(a x e) - T.(a x b)/2``: the load turns with its carrier.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ..model.topology import Topology
 
 
 class LinkTree:
-    """Data of all links from the topology alone: six constrained coordinates each, behind the free ones, and their order.
+    """The links of a topology: six constrained coordinates each, numbered after the free ones, and their order.
 
-    ``upstream`` gives the numbers of the links between each cluster and the root of its unit, ``names`` those of the held
-    coordinates, ``first`` the number of the first one of a link among all, by the link's path.
+    ``upstream`` lists the links between each cluster and the root of its unit, ``names`` the constrained coordinates; ``first``
+    maps a link's path to the number of its first coordinate among all.
     """
 
     def __init__(self, topology: Topology):
@@ -39,7 +39,7 @@ class LinkTree:
         for cluster, links in self.upstream.items():
             for k in links:
                 self.beyond[k].append(cluster)
-        # links whose load turns with the unit (-1) or with another link
+        # (link, carriers): the link's load turns with its carriers, which are other links or the unit (-1)
         self.turning = []
         for k, link in enumerate(t.links):
             carriers = [*self.upstream.get(link.parent, ()), *([-1] if t.unit_of_cluster[link.child] else [])]
@@ -49,18 +49,18 @@ class LinkTree:
         self._signs = np.array([1.0 if link.forward else -1.0 for link in t.links])
 
     def twists(self, levers: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """E (links, 6, 6) from the frames' lever arms (frames, 3) about their units' reference points and orientations."""
+        """E (links, 6, 6) from the frames' lever arms (frames, 3) about their units' reference points, and their orientations."""
         e = np.zeros((self.count, 6, 6))
         if self.count:
             seat, p = u[self._seats], levers[self._seats]
             e[:, :3, :3] = e[:, 3:, 3:] = seat
             e[:, :3, 3:] = np.cross(p[:, :, None], seat, axisa=1, axisb=1, axisc=1)
-            # w is the motion of frame 0 seen from frame 1; where frame 1 is the far side, it moves by -w
+            # w is the motion of frame 0 seen from frame 1; if the link leads from 0 to 1, the far side moves by -w
             e *= self._signs[:, None, None]
         return e
 
     def columns(self, cluster: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates of x that move a cluster: along which axis, which one, and the place of its arm in :meth:`arms`."""
+        """Coordinates of x that move a cluster: its axis, the coordinate, and the index of the factor in :meth:`arms`."""
         t, axes = self.topology, np.arange(6)
         found = [(axes[:0],) * 3]
         if t.unit_of_cluster[cluster]:
@@ -72,7 +72,7 @@ class LinkTree:
 
     @staticmethod
     def arms(twists: np.ndarray) -> np.ndarray:
-        """How far coordinates move clusters: 1, then the entries of all twists; places of :meth:`columns` are places here."""
+        """Factors by which coordinates move clusters: 1, then the entries of all twists; :meth:`columns` gives indices here."""
         return np.concatenate([[1.0], twists.ravel()])
 
     def transformation(self, twists: np.ndarray) -> sp.csr_matrix:
@@ -91,7 +91,7 @@ class LinkTree:
         return z
 
     def turning_blocks(self, twists: np.ndarray, pull: np.ndarray) -> list[np.ndarray]:
-        """For each of ``turning``, the mixed stiffness (carriers, 6, 6) of its carriers' motion and its own.
+        """For each link in ``turning``, the mixed stiffness (carriers, 6, 6) between its carriers' motion and its own.
 
         ``pull`` (clusters, 6) is the slope of the energy on each cluster, about its unit's reference point.
         """
@@ -106,7 +106,7 @@ class LinkTree:
         return out
 
     def turning_coordinates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns (blocks, 6, 6) among x of all those blocks."""
+        """Rows and columns (blocks, 6, 6) in x of all blocks of :meth:`turning_blocks`."""
         t = self.topology
         axes = np.arange(6)
         rows, cols = [], []

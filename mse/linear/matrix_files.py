@@ -20,8 +20,8 @@ from .matrix_formats import abaqus, complex_refused, harwell_boeing, output4
 _HARWELL_BOEING = (".hb", ".rb", ".rsa", ".rua")
 _SUFFIXES = (".npz", ".mat", ".mtx", ".op4", *_HARWELL_BOEING)
 _SPARSE_KEYS = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes for every kind of matrix
-# Memory that a file may take: any up to 1 GB, larger ones 100 times their size, ten times the compression of numbers
-# that are mostly zeros; beyond that, text and zip can promise a thousand times
+# Largest memory for a matrix: 1 GB for any file, 100 times its size for larger ones.  Matrices of mostly zeros compress about
+# ten times; text and zip files can promise a thousand times their size
 # (tests/linear/test_matrix_files.py::test_memory_goes_by_the_size_of_the_file).
 _ALWAYS, _TIMES = 1e9, 100
 
@@ -76,7 +76,7 @@ def read_matrices(
     for each in (path, *more):
         for key, value in _read(file_path(each), names).items():
             if key in found:
-                raise FileError(f"{each}: it holds {key!r}, which another file held already; expected different names")
+                raise FileError(f"{each}: it contains {key!r}, as another file does; expected different names")
             found[key] = _checked(each, key, value)
     for name in names or ():
         if name not in found:
@@ -98,13 +98,13 @@ def _read(path: Path, names: Sequence[str] | None) -> dict:
         return reader(path, names)
     except FileError:
         raise
-    except Exception as error:  # readers of others fail in whatever way a damaged file makes them
+    except Exception as error:  # a damaged file makes NumPy's and SciPy's readers fail in any way
         if isinstance(error, NotImplementedError) and reader is _read_mat:
             # version 7.3 is HDF5, which SciPy does not read
             raise FileError(
                 f"{path}: it is a MATLAB file of version 7.3; expected version 7 or older; save it by save(file, 'M', 'K', '-v7')"
             ) from None
-        hint = "; it holds Python objects, which are never read: save plain arrays" if "ickle" in str(error) else ""
+        hint = "; it contains Python objects, which are never read: save plain arrays" if "ickle" in str(error) else ""
         raise FileError(
             f"{path}: it cannot be read as {path.suffix} ({error}); expected a whole file of that kind{hint}"
         ) from error
@@ -113,7 +113,9 @@ def _read(path: Path, names: Sequence[str] | None) -> dict:
 def _read_npz(path: Path, names: Sequence[str] | None) -> dict:
     with path.open("rb") as file:
         if file.read(6) == b"\x93NUMPY":
-            raise FileError(f"{path}: it holds a single array (.npy); expected .npz; save it by numpy.savez(file, K=K)")
+            raise FileError(
+                f"{path}: it contains a single array (.npy); expected .npz; save it by numpy.savez(file, K=K)"
+            )
         with zipfile.ZipFile(file) as archive:
             _check_npz(path, archive, names)
         file.seek(0)
@@ -125,7 +127,7 @@ def _read_npz(path: Path, names: Sequence[str] | None) -> dict:
 
 
 def _check_npz(path: Path, archive: zipfile.ZipFile, names: Sequence[str] | None) -> None:
-    """Refuse arrays larger than the data in the file, or than its size allows, before any is made."""
+    """Refuse arrays larger than the data in the file, or larger than its size allows, before any is made."""
     members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     for key, info in members.items():
         if names is not None and key not in names and not members.keys() >= _SPARSE_KEYS:
@@ -136,19 +138,19 @@ def _check_npz(path: Path, archive: zipfile.ZipFile, names: Sequence[str] | None
             reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(
                 version
             )
-            if reader is None:  # names of fields in other alphabets: no matrix
+            if reader is None:  # names of record fields in other alphabets: not a matrix
                 raise FileError(f"{path}: {key!r} is no matrix; expected plain arrays of numbers")
             shape, _, dtype = reader(member)
         count = math.prod(shape)
         if count * dtype.itemsize > info.file_size and not dtype.hasobject:
             raise FileError(
-                f"{path}: {key!r} promises {count} numbers and holds {info.file_size} bytes; expected a whole file"
+                f"{path}: {key!r} promises {count} numbers and has {info.file_size} bytes; expected a whole file"
             )
         _check_size(path, key, 8 * count)
 
 
 def _check_size(path: Path, key: str, size: float) -> None:
-    """Refuse a matrix of so many bytes."""
+    """Refuse a matrix of ``size`` bytes if the file is too small for it."""
     held = path.stat().st_size
     if size > max(_ALWAYS, _TIMES * held):
         raise FileError(
@@ -178,7 +180,7 @@ def _read_op4(path: Path, names: Sequence[str] | None) -> dict:
     found = {}
     for key, matrix, dense in output4(path):
         if key in found:
-            raise FileError(f"{path}: it holds {key!r} twice; expected different names")
+            raise FileError(f"{path}: it contains {key!r} twice; expected different names")
         if names is not None and key not in names:
             found[key] = None
             continue
@@ -195,7 +197,7 @@ def _read_mtx(path: Path, names: Sequence[str] | None) -> dict:
         if file.read(2) != b"%%":
             return _only(path, abaqus(path), names)
     rows, columns, count, kind, _, _ = scipy.io.mminfo(path)
-    # an entry has at least four characters with its indices, one in half a dense matrix without them
+    # an entry takes at least four characters with indices, one in half a dense matrix without them
     least = 4 * count if kind == "coordinate" else rows * columns
     if least > path.stat().st_size:
         raise FileError(
@@ -219,7 +221,7 @@ def _checked(path: str | Path, key: str, value) -> np.ndarray | sp.csr_matrix:
         return np.asarray(value, dtype=float)
     _check_size(Path(path), key, 8.0 * max(value.shape, default=0))
     try:
-        # indices out of range would reach compiled code
+        # check the indices: compiled code would follow them out of range
         if value.format in ("csr", "csc", "bsr"):
             value.check_format(full_check=True)
         matrix = sp.csr_matrix(value, dtype=float)
@@ -233,17 +235,17 @@ def _checked(path: str | Path, key: str, value) -> np.ndarray | sp.csr_matrix:
 
 def _no_numbers(path: str | Path, key: str, kind) -> FileError:
     return FileError(
-        f"{path}: {key!r} holds {kind} and no numbers; expected a matrix; save plain matrices, or pick them by "
+        f"{path}: {key!r} contains {kind} and no numbers; expected a matrix; save plain matrices, or pick them by "
         "names=('M', 'K')"
     )
 
 
 def _known(paths: Sequence[str | Path]) -> list[str]:
-    """All names in files that could be read."""
+    """All names in the files that can be read."""
     found: list[str] = []
     for path in map(Path, paths):
         if path.suffix.lower() == ".mat":
-            found += [name for name, _, _ in scipy.io.whosmat(path)]  # was read without an error
+            found += [name for name, _, _ in scipy.io.whosmat(path)]  # this file was read without an error
         else:
             found += _read(path, None)
     return found

@@ -1,6 +1,6 @@
 """Matrices as finite-element programs write them: Harwell-Boeing, Nastran OUTPUT4, Abaqus matrix output.
 
-All of them are read as lists of entries, whose number the size of the file limits; promises of more are refused.
+All are read as lists of entries.  The size of the file limits their number; a header that announces more is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST = 2**31 - 1  # rows or columns
 
 
 def complex_refused(path: str | Path, key: str) -> FileError:
-    """The error of a complex matrix."""
+    """The error for a complex matrix."""
     return FileError(
         f"{path}: {key!r} has complex numbers; expected real ones; save the real part, and give structural damping as "
         "loss factors of the frequency response"
@@ -27,7 +27,7 @@ def complex_refused(path: str | Path, key: str) -> FileError:
 
 
 def _symmetric(matrix: sp.coo_matrix, sign: float = 1.0) -> sp.coo_matrix:
-    """A symmetric matrix, or skew with sign -1, of which one triangle is given, or all."""
+    """A symmetric matrix (skew with sign -1) from one of its triangles or from all entries."""
     i, j, values = matrix.row, matrix.col, matrix.data
     if np.any(i > j) and np.any(i < j):
         return matrix
@@ -37,12 +37,12 @@ def _symmetric(matrix: sp.coo_matrix, sign: float = 1.0) -> sp.coo_matrix:
 
 
 def _matrix(rows, columns, values, shape: tuple[int, int]) -> sp.coo_matrix:
-    """A sparse matrix from entries, which have to lie in it."""
+    """A sparse matrix from entries, all of which must be within its shape."""
     rows, columns, values = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), np.asarray(values)
     for index, length in ((rows, shape[0]), (columns, shape[1])):
         if len(index) and not (index.min() >= 0 and index.max() < length):
             raise ValueError(f"an entry lies at {index.min() + 1} or {index.max() + 1} of {length}")
-    return sp.coo_matrix((values, (rows, columns)), shape=shape)  # whose memory does not depend on the shape
+    return sp.coo_matrix((values, (rows, columns)), shape=shape)  # its memory does not depend on the shape
 
 
 def _shape(rows: int, columns: int) -> tuple[int, int]:
@@ -53,7 +53,7 @@ def _shape(rows: int, columns: int) -> tuple[int, int]:
 
 # -- Harwell-Boeing ---------------------------------------------------------------------------------------------------
 def harwell_boeing(path: Path) -> sp.coo_matrix:
-    """The matrix of a Harwell-Boeing file, assembled and real, symmetric storage completed."""
+    """The matrix of a Harwell-Boeing file, which must be assembled and real; symmetric storage is completed."""
     lines = path.read_text(encoding="latin-1").splitlines()
     if len(lines) < 4:
         raise ValueError("it has no header of four lines")
@@ -63,7 +63,7 @@ def harwell_boeing(path: Path) -> sp.coo_matrix:
     if kind[:1] == "C":
         raise complex_refused(path, path.stem)
     if kind not in ("RSA", "RUA", "RZA", "RRA"):
-        raise ValueError(f"it is of the type {kind!r}, no assembled matrix of real numbers")
+        raise ValueError(f"it is of the type {kind!r}, not an assembled matrix of real numbers")
     shape = _shape(rows, columns)
     forms = [lines[3][:16], lines[3][16:32], lines[3][32:52]]
     at = 5 if len(lines[1]) > 56 and int(lines[1][56:70] or 0) else 4
@@ -88,7 +88,7 @@ def _fixed(lines: list[str], form: str, expected: int) -> Iterator[float]:
         raise ValueError(f"its format {form!r} is none of Fortran's for numbers")
     width, whole, count = int(found[3]), found[2] == "I", 0
     words = " ".join(lines).split()
-    if len(words) == expected:  # apart by blanks, which some programs write in other columns than they say
+    if len(words) == expected:  # separated by blanks: some programs use other column widths than their header says
         yield from (int(word) if whole else float(word.upper().replace("D", "E")) for word in words)
         return
     for line in lines:
@@ -99,12 +99,12 @@ def _fixed(lines: list[str], form: str, expected: int) -> Iterator[float]:
             yield int(word) if whole else float(word.upper().replace("D", "E"))
             count += 1
     if count < expected:
-        raise ValueError(f"it promises {expected} numbers in the format {form!r} and has {count}")
+        raise ValueError(f"it should have {expected} numbers in the format {form!r} but has {count}")
 
 
 # -- Abaqus -----------------------------------------------------------------------------------------------------------
 def abaqus(path: Path) -> sp.coo_matrix:
-    """The matrix of Abaqus' matrix output: node, degree of freedom, twice, and value; or row, column and value.
+    """The matrix of Abaqus' matrix output, with lines "node, degree of freedom (twice), value" or "row, column, value".
 
     Rows are in ascending order of node and degree of freedom; of a symmetric matrix one triangle is enough.
     """
@@ -131,7 +131,7 @@ def abaqus(path: Path) -> sp.coo_matrix:
 
 # -- Nastran ----------------------------------------------------------------------------------------------------------
 def output4(path: Path) -> Iterator[tuple[str, sp.coo_matrix, bool]]:
-    """Name, matrix and whether it was stored dense, of all in a file of Nastran's OUTPUT4, binary or text."""
+    """Name, matrix and whether it was stored dense, for each matrix in a Nastran OUTPUT4 file, binary or text."""
     content = path.read_bytes()
     marker = {content[:4]: "<", content[3::-1]: ">"} if len(content) > 8 else {}
     for length in (24, 48):
@@ -143,7 +143,7 @@ def output4(path: Path) -> Iterator[tuple[str, sp.coo_matrix, bool]]:
 
 
 class _Output4:
-    """Matrices from columns of either form; a column is its number, its first row, and a way to its values."""
+    """Matrices from the columns of either form; a column is its number, its first row, and a function that reads its values."""
 
     def __init__(self, path: Path, source: Iterator):
         self.path, self.source = path, source
@@ -232,7 +232,7 @@ def _text(content: str) -> Iterator:
 
 
 def _binary(content: bytes, order: str, size: int) -> Iterator:
-    """Matrices from Fortran's records; ``size`` (4 or 8) is that of integers and words."""
+    """Matrices from Fortran records; ``size`` (4 or 8) is the size of integers and words."""
     at, code = 0, "i" if size == 4 else "q"
 
     def record() -> bytes | None:
@@ -277,7 +277,7 @@ def _binary(content: bytes, order: str, size: int) -> Iterator:
                     return found
 
                 if first and words % per_number:
-                    raise ValueError(f"a column of {words} words has no whole numbers")
+                    raise ValueError(f"a column of {words} words does not consist of whole numbers")
                 words_or_numbers = words // per_number if first else words
                 for piece in _strings(first, words_or_numbers, big, per_number, head_of, take):
                     yield column, *piece

@@ -17,12 +17,12 @@ from ..numerics.precision import NOTHING, left_by_rounding
 from ..validation.matrices import first_negative, negative
 from .linear_model import DynamicMember, LinearModel
 
-# With a hundredth and a hundred times of each tests/linear/test_members.py passes:
-FASTEST = 1e40  # w^2 beyond all modes
-_STEP = 1e-5  # of w^2, or of the first pole, for differences: they are right to its square, and to rounding over it
-_UNSYMMETRIC = 1e-9  # of the largest entry of a dynamic stiffness
+# tests/linear/test_members.py passes with 0.01 and 100 times each of these:
+FASTEST = 1e40  # w^2 above all modes
+_STEP = 1e-5  # relative step of differences, of w^2 or of the first pole: error about its square plus rounding over it
+_UNSYMMETRIC = 1e-9  # relative to the largest entry of a dynamic stiffness
 
-# Of the largest entry: an imaginary part that is rounding of sums of complex numbers; with a hundredth of it
+# Relative to the largest entry: a smaller imaginary part is rounding of sums of complex numbers.  With a hundredth of it
 # tests/elements/test_frequency_laws.py::test_a_table_that_dissipates_nothing_but_rounding_is_none_that_feeds fails.
 _REAL = 1e-12
 
@@ -50,14 +50,14 @@ class Members:
         return len(self._members)
 
     def change(self, omega: np.ndarray) -> list[np.ndarray]:
-        """What every member adds at every angular frequency (f,), each (f, k, k), on its own coordinates.
+        """What every member adds to K at each angular frequency (f,), as (f, k, k) on its own coordinates.
 
-        Complex where a stiffness is: by loss factors, or because a member dissipates by itself.
+        Complex if the member has loss factors or dissipates by itself.
         """
         return [self.change_of(k, omega) for k in range(len(self))]
 
     def change_of(self, k: int, omega: np.ndarray) -> np.ndarray:
-        """The same of the k-th member alone, (f, k, k)."""
+        """:meth:`change` of the k-th member only, (f, k, k)."""
         if np.iscomplexobj(omega) and not omega.imag.any():
             omega = omega.real
         member, loss = self._members[k]
@@ -65,7 +65,7 @@ class Members:
         return checked(member, omega, member.stiffness(omega, loss))
 
     def left_out(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """Members that are known at real frequencies alone, and what each may lack at a complex one.
+        """Members known at real frequencies only, and bounds on what each may lack at a complex one.
 
         Their labels, the free coordinates (c,) that move them, and matrices (3, c, c) on these, of which the largest counts.
         """
@@ -77,14 +77,14 @@ class Members:
         return found
 
     def conservative(self, omega2: float, but: Collection[int] = ()) -> list[np.ndarray]:
-        """The same without what dissipates, at one ``w^2``, each (k, k); zeros for those in ``but``."""
+        """:meth:`change` without dissipation at one ``w^2``, (k, k) per member; zeros for members in ``but``."""
         return [
             np.zeros((member.motion.shape[0],) * 2) if k in but else conservative(member, np.array([omega2]))[0]
             for k, (member, _) in enumerate(self._members)
         ]
 
     def on_held(self, values: np.ndarray) -> list[np.ndarray]:
-        """Motion of each member by values (l, i) of the constrained coordinates; each (k, i)."""
+        """Motion (k, i) of each member by values (l, i) of the constrained coordinates."""
         return [m @ values for m in self._prescribed]
 
     def add_dense(self, z: np.ndarray, change: Sequence[np.ndarray]) -> None:
@@ -102,25 +102,25 @@ class Members:
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of what all members add."""
+        """Rows and columns of the entries that members add."""
         pairs = [np.meshgrid(on, on, indexing="ij") for _, on in self.local]
         return tuple(np.concatenate([pair[side].ravel() for pair in pairs]) for side in range(2))
 
     def clamped_count(self, omega2: float) -> int:
-        """``sum J0``, the natural frequencies below of all members with their ends clamped."""
+        """``sum J0``: number of natural frequencies of all members with clamped ends below ``omega2``."""
         return sum(self.clamped_count_of(k, omega2) for k in range(len(self)))
 
     def clamped_count_of(self, k: int, omega2: float) -> int:
-        """The same of the k-th member alone."""
+        """:meth:`clamped_count` of the k-th member only."""
         return clamped_count(self._members[k][0], omega2)
 
     @cached_property
     def _steps(self) -> list[float]:
-        """Least step of ``w^2`` for differences of each member: far from its poles D changes little over less."""
+        """Least step of ``w^2`` for differences of each member: far from poles D hardly changes over a smaller one."""
         return [_STEP * _before_poles(member) for member, _ in self._members]
 
     def inertia(self, omega2: float, but: Collection[int] = ()) -> list[np.ndarray]:
-        """``-dD/d(w^2)`` of every member, each (k, k), by central differences; zeros for those in ``but``."""
+        """``-dD/d(w^2)`` of every member, (k, k), by central differences; zeros for members in ``but``."""
         return [
             np.zeros((m.motion.shape[0],) * 2)
             if k in but
@@ -132,7 +132,7 @@ class Members:
 def member_of(
     el: Element, frames: Sequence[FramePose], motion: sp.csr_matrix, static: Callable[[], np.ndarray]
 ) -> DynamicMember:
-    """The member that an element with a dynamic stiffness is at these poses; its ``static()`` stiffness is not in it."""
+    """The member of an element with a dynamic stiffness at these poses; its ``static()`` stiffness is not included."""
     frequency_laws.refuse_static(el.obj, frames, el.size, static)
     count = partial(el.obj.clamped_count, frames=frames) if el.obj.defines("clamped_count") else None
     law = partial(frequency_laws.dynamic_stiffness, el.obj, frames)
@@ -147,7 +147,7 @@ def through(members: Sequence[DynamicMember], t: sp.csr_matrix) -> tuple[Dynamic
 
 
 def checked(member: DynamicMember, omega: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """The dynamic stiffness d (f, k, k) of a member, or ModelError where it is none: finite, and passive but for a skew part."""
+    """The dynamic stiffness d (f, k, k) if it is finite and passive (but for a skew part); ModelError otherwise."""
     d, k = np.asarray(d), member.motion.shape[0]
     if d.shape != (len(omega), k, k):
         raise ModelError(
@@ -156,20 +156,20 @@ def checked(member: DynamicMember, omega: np.ndarray, d: np.ndarray) -> np.ndarr
         )
     if not len(omega):
         return d
-    # of real and imaginary parts: magnitudes of complex numbers take longer than what follows
+    # compare real and imaginary parts: magnitudes of complex numbers would take longer than the rest
     size = np.abs(np.ascontiguousarray(d).view(float) if np.iscomplexobj(d) else d).max(axis=(1, 2))
     if not np.isfinite(size).all():
         at = int(np.argmin(np.isfinite(size)))
         i, j = np.argwhere(~np.isfinite(d[at]))[0]
         raise _refused(member, omega[at], f"is {d[at, i, j]} at [{i}, {j}]; expected finite numbers")
-    # loss factors are checked where they are given: near poles rounding would seem to feed
+    # loss factors are checked when they are given: near poles rounding would look like feeding
     if np.iscomplexobj(d) and not np.iscomplexobj(omega) and not member.mechanisms:
         _refuse_feeding(member, omega, d, size)
     return d
 
 
 def unsymmetric(d: np.ndarray) -> np.ndarray:
-    """Which of the matrices d (f, k, k) differ from their transposes (f,): complex ones are symmetric, not hermitian."""
+    """Which of the matrices d (f, k, k) differ from their transposes (f,); complex ones should be symmetric, not hermitian."""
     turned = d.transpose(0, 2, 1)
     if np.array_equal(d, turned):
         return np.zeros(len(d), dtype=bool)
@@ -177,7 +177,7 @@ def unsymmetric(d: np.ndarray) -> np.ndarray:
 
 
 def refuse_unsymmetric(model: LinearModel, omega: np.ndarray, asked: str) -> None:
-    """ModelError where a dynamic stiffness is unsymmetric at angular frequencies (f,), for what is ``asked`` of the model."""
+    """ModelError if a dynamic stiffness is unsymmetric at angular frequencies (f,); ``asked`` names the analysis."""
     for member in model.members if len(omega) else ():
         d = np.asarray(member.stiffness(omega, {}))
         found = np.flatnonzero(unsymmetric(d))
@@ -185,29 +185,29 @@ def refuse_unsymmetric(model: LinearModel, omega: np.ndarray, asked: str) -> Non
             by = np.abs(d[found[0]] - d[found[0]].T).max()
             raise _refused(
                 member, omega[found[0]],
-                f"is unsymmetric by {by:.3g}: {asked} cannot have that; expected a symmetric matrix, complex ones too (not "
+                f"is unsymmetric by {by:.3g}, so {asked} cannot be computed; expected a symmetric matrix, complex ones too (not "
                 "hermitian); use frequency_response(), or give what is skew by dissipation (gyroscopic) or power (circulatory) "
                 "and ask for modes(damped=True)",
             )  # fmt: skip
 
 
 def _refuse_beyond(member: DynamicMember, omega: np.ndarray) -> None:
-    """ModelError where angular frequencies (f,) lie above those at which a member is known."""
+    """ModelError if angular frequencies (f,) are above those at which a member is known."""
     highest = np.max(omega.real, initial=0.0)
     if highest > member.up_to * (1.0 + NOTHING):
         raise _refused(
             member, highest,
             f"is not known: its dynamic_up_to_hz is {member.up_to / (2 * np.pi):.6g}; expected frequencies from 0 to that; ask "
-            "for these alone, or give values that go further",
+            "for these only, or give values at higher frequencies",
         )  # fmt: skip
 
 
 def _refuse_feeding(member: DynamicMember, omega: np.ndarray, d: np.ndarray, size: np.ndarray) -> None:
-    """ModelError where the imaginary part of d (f, k, k) has negative eigenvalues at a frequency above zero."""
+    """ModelError if the imaginary part of d (f, k, k) has negative eigenvalues at a frequency above zero."""
     lost = 0.5 * (d.imag + d.imag.transpose(0, 2, 1))  # a skew part is gyroscopic
     lost = np.where(np.abs(lost) > _REAL * size[:, None, None], lost, 0.0)
     diagonal = np.einsum("fii->fi", lost)
-    # diagonals as large as their rows are common, and enough
+    # most matrices are diagonally dominant, which is sufficient and cheap to check
     weak = np.any(2.0 * diagonal < np.abs(lost).sum(axis=2) * (1.0 - _REAL), axis=1) & (omega > 0)
     if not weak.any():
         return
@@ -216,9 +216,9 @@ def _refuse_feeding(member: DynamicMember, omega: np.ndarray, d: np.ndarray, siz
     if wrong is not None:
         raise _refused(
             member, omega[weak][wrong],
-            f"has an imaginary part that {negative(lost[wrong])}; expected none with negative eigenvalues, or it would feed "
-            "energy into motions exp(i w t); change its sign if it is meant for exp(-i w t), drive by a controller what is meant "
-            "to feed, and say by dynamic_up_to_hz where a table ends that was measured to a lower frequency",
+            f"has an imaginary part that {negative(lost[wrong])}, which would feed energy into motions exp(i w t); expected no "
+            "negative eigenvalues; change its sign if it is meant for exp(-i w t); use a controller if it is meant to feed "
+            "energy; set dynamic_up_to_hz if it is a table measured only up to a lower frequency",
         )  # fmt: skip
 
 
@@ -227,12 +227,12 @@ def _refused(member: DynamicMember, omega: complex, what: str) -> ModelError:
 
 
 def conservative(member: DynamicMember, omega2: np.ndarray) -> np.ndarray:
-    """The dynamic stiffness (f, k, k) of a member without what dissipates, at squares of angular frequencies (f,).
+    """The dynamic stiffness (f, k, k) of a member without dissipation, at squares of angular frequencies (f,).
 
-    For real w that is the symmetric half of its real part; beyond the frequencies at which it is known it keeps its last
-    value, so that modes below are counted.  Motions that grow, with ``w^2 < 0``, feel it where it is a function
-    of ``w^2`` without poles there, as those are that count theirs; laws of relaxation are none, and tables know real
-    frequencies alone.
+    For real w it is the symmetric half of the real part.  Above the frequencies at which the member is known it keeps its last
+    value, so that the modes below can be counted.  For motions that grow (``w^2 < 0``) it is evaluated only if it is a function
+    of ``w^2`` without poles there, as it is for members that count their modes.  Laws of relaxation are not, and tables know
+    real frequencies only.
     """
     out = np.zeros((len(omega2), *(member.motion.shape[0],) * 2))
     known = omega2 >= 0.0 if member.clamped_count is None else np.ones(len(omega2), dtype=bool)
@@ -245,19 +245,19 @@ def conservative(member: DynamicMember, omega2: np.ndarray) -> np.ndarray:
 
 
 def clamped_count(member: DynamicMember, omega2: float) -> int:
-    """Natural frequencies below ``sqrt(omega2)`` of a member with its ends clamped: none where it counts none."""
+    """Natural frequencies below ``sqrt(omega2)`` of a member with its ends clamped; 0 if the member does not count them."""
     return 0 if member.clamped_count is None else member.clamped_count(omega2)
 
 
 def dissipating(model: LinearModel, omega2: float) -> tuple[str, ...]:
-    """Names of the members whose dynamic stiffness has an imaginary part of its own at ``w^2``."""
+    """Names of members whose dynamic stiffness itself has an imaginary part at ``w^2``."""
     omega = np.sqrt(np.array([omega2]))
     found = (m.label for m in model.members if np.any(np.imag(m.stiffness(omega, {}))))
     return tuple(dict.fromkeys(found))
 
 
 def _before_poles(member: DynamicMember) -> float:
-    """A value of ``w^2`` below the first clamped natural frequency, by less than a factor of 16 unless it has none."""
+    """A value of ``w^2`` below the first clamped natural frequency, less than 16 times below it if there is one."""
     value = 1.0
     if member.clamped_count is None:
         return value
@@ -270,7 +270,7 @@ def _before_poles(member: DynamicMember) -> float:
 
 def _inertia(member: DynamicMember, omega2: float, step: float) -> np.ndarray:
     if clamped_count(member, omega2 + step) != clamped_count(member, omega2 - step):
-        # a pole in between: stay well on this side of it
+        # shorten the step until no pole is within it
         while step > left_by_rounding() * abs(omega2) and (
             clamped_count(member, omega2 + step) != clamped_count(member, omega2 - step)
         ):

@@ -1,4 +1,4 @@
-"""The analyses of a linear model as its methods: what users call, with all options and an example each."""
+"""The analyses of a linear model as methods for users, with all options and an example each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @arguments_by_name
 class Analyses:
-    """Methods of :class:`.LinearModel` that lead to its analyses: each is one import and one call."""
+    """Methods of :class:`.LinearModel` that run its analyses; each is one import and one call."""
 
     def modes(
         self: LinearModel,

@@ -1,7 +1,7 @@
-"""Where the matrices of all elements land in the linear model's: found once for a topology, kept by its assembly.
+"""Where entries of element matrices go in the matrices of the linear model: found once per topology, kept by its assembly.
 
-Without links that is where they land in the search.  With links the coordinates are x = (q, w): six constrained ones of each link
-come behind the others, and what stands beyond links moves with several bodies and links at once.
+Without links they go where they do in the search.  With links the coordinates are x = (q, w): each link adds six constrained
+coordinates at the end, and what is beyond links moves with several bodies and links at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .link_columns import LinkTree
 
 
 class Carried(NamedTuple):
-    """Matrices of elements on clusters beyond links: entry number ``of``, times two arms, lands at ``place``."""
+    """Matrices of elements on clusters beyond links: entry number ``of``, times two arms, is added at ``place``."""
 
     of: np.ndarray
     first: np.ndarray
@@ -31,17 +31,17 @@ class Carried(NamedTuple):
 
 
 def linear_pattern(assembly: Assembly) -> LinearPattern:
-    """Where all elements land in the matrices of the linear model; found once, for all variants of an assembly."""
+    """Where the elements go in the matrices of the linear model; found once for all variants of an assembly."""
     if assembly.patterns.linear is None:
         assembly.patterns.linear = LinearPattern(assembly.topology, assembly.pattern)
     return assembly.patterns.linear
 
 
 class LinearPattern:
-    """The sparse matrices of a linear model before they have values: as in the search, with six more coordinates for each link.
+    """Sparsity of a linear model's matrices: as in the search, with six more coordinates for each link.
 
-    ``pattern`` has the places of elements; ``carried`` the terms of elements beyond links, by kind, which have no
-    places there.  ``with_channels`` number the elements that may have inputs, outputs, constraints or a dynamic stiffness,
+    ``pattern`` has the places of elements; ``carried`` has the terms of elements beyond links, by kind, which are not in
+    ``pattern``.  ``with_channels`` numbers the elements that may have inputs, outputs, constraints or a dynamic stiffness,
     ``maybe_without_energy`` the elements that may have no energy.
     """
 
@@ -75,19 +75,19 @@ class LinearPattern:
         return LinearPattern, (self._topology,)
 
     def clusters(self, assembly: Assembly) -> Assembly:
-        """The assembly about clusters instead of units, with its present parameters."""
+        """The assembly on clusters instead of units, with its present parameters."""
         if self._clusters is None:
-            return assembly  # then clusters are units
+            return assembly  # clusters are units
         return self._clusters.with_groups(assembly.topology, assembly.groups)
 
     # -- names ------------------------------------------------------------------------------------------------
     @cached_property
     def names(self) -> tuple[dict[tuple[str, str], int], list[np.ndarray], list[np.ndarray]]:
-        """Labels of the stiffness parts of elements; by group, those (E, parts) of its own and (E,) of its reactions."""
+        """Labels of elements' stiffness parts; by group, label numbers (E, parts) of stiffness and (E,) of reactions."""
         labels: dict[tuple[str, str], int] = {}
 
         def numbered(kind: Kind, parts: Sequence[str]) -> np.ndarray:
-            # components count as the object that they are part of
+            # components are listed under the object that they are part of
             owners = [self._topology.elements[k].owner for k in kind.members]
             found = [labels.setdefault((owner, part), len(labels)) for owner in owners for part in parts]
             return np.array(found, dtype=int).reshape(len(owners), len(parts))
@@ -99,10 +99,10 @@ class LinearPattern:
 
     # -- structure --------------------------------------------------------------------------------------------
     def _place_links(self, t: Topology) -> None:
-        """Find where elements, what links carry, and the loads of links that turn land."""
+        """Find the places of elements, of parts carried by links, and of link loads that turn."""
         nodes = Nodes.of(t, t.unit)
         nodes = nodes._replace(sizes=np.concatenate([nodes.sizes, np.full(self.links.count, 6)]))
-        node = np.repeat(np.arange(len(nodes.sizes)), nodes.sizes)  # of each coordinate
+        node = np.repeat(np.arange(len(nodes.sizes)), nodes.sizes)  # the node of each coordinate
         linked = np.array([c in self.links.upstream for c in range(t.clusters)])
         expanded = {}
         for number, (kind, touched) in enumerate(zip(nodes.kinds, nodes.touched, strict=True)):
@@ -118,7 +118,7 @@ class LinearPattern:
         self.turning_places = self.pattern.place(rows, cols), self.pattern.place(cols, rows)
 
     def _carried(self, t: Topology, kind: Kind, e: int) -> tuple[np.ndarray, ...]:
-        """Entries of one element beyond links: which, places of their two arms, row and column among x."""
+        """Entries of one element beyond links: their numbers, the indices of their two arms, row and column in x."""
         size, found = 6 * kind.count + kind.coordinates, []
         for k, f in enumerate(kind.frames[e]):
             axis, col, factor = self.links.columns(int(t.cluster[f]))
@@ -143,14 +143,14 @@ def _may_lack_energy(cls: type[MObject]) -> bool:
 
 
 def _asked(topology: Topology, kind: Kind, all_of_them: bool, names: set[str]) -> list[int]:
-    """All elements of a kind, or those among them that have one of some attributes of their own."""
+    """All elements of a kind, or those that define at least one of the given attributes."""
     if all_of_them:
         return kind.members
     return [k for k in kind.members if not names.isdisjoint(vars(topology.elements[k].obj))]
 
 
 class LinearSum(Sum):
-    """Matrices of elements added up in one sparse matrix of a linear model; ``arms`` belong to its :class:`LinkTree`."""
+    """A sparse matrix of a linear model to which element matrices are added; ``arms`` are those of its :class:`LinkTree`."""
 
     def __init__(self, linear: LinearPattern, arms: np.ndarray):
         super().__init__(linear.pattern)

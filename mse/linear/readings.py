@@ -1,4 +1,4 @@
-"""Methods of a linear model that read it: the motions that joints allow, static compliance, sums of channels."""
+"""Methods of a linear model for motions that joints allow, static compliance, and sums of channels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @arguments_by_name
 class Readings:
-    """Methods of :class:`.LinearModel` that read it at rest; each is one import and one call."""
+    """Methods of :class:`.LinearModel` about its rest state; each is one import and one call."""
 
     def null_space(self: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
         """``q = basis y + lift w``: the motions that joints allow, by independent coordinates y.

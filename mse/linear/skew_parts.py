@@ -1,4 +1,4 @@
-"""The skew parts of damping and stiffness, kept apart from the symmetric ones: no symmetric method can meet them by mistake."""
+"""The skew parts of damping and stiffness, kept apart so that no symmetric method uses them by mistake."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..validation.matrices import square_matrix, symmetric_matrix
 from .stiffness_parts import ListedParts, Parts, StiffnessParts
 
 CIRCULATORY, GYROSCOPIC = "circulatory", "gyroscopic"  # mechanisms of the skew parts of a stiffness and of a damping
-DAMPING = "damping"  # mechanism of what dissipates
+DAMPING = "damping"  # mechanism of the dissipating part
 Given = ArrayLike | sp.spmatrix  # a matrix as users give it
 
-_SKEW = 1e-9  # of the largest entry: what products of sparse matrices may leave, see tests/linear/test_skew_parts.py
+_SKEW = 1e-9  # relative to the largest entry: rounding of sparse matrix products, see tests/linear/test_skew_parts.py
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,8 @@ class SkewParts(ReadOnly):
         both = abs(g + g.T)
         if both.nnz and both.max() > _SKEW * abs(g).max():
             raise ModelError(
-                f"the gyroscopic part of a damping is no skew matrix by {both.max():.3g}, its largest entry being "
-                f"{abs(g).max():.3g}; expected G^T = -G; give what dissipates as Lambda"
+                f"the gyroscopic part of a damping is not skew: G + G^T has an entry of {both.max():.3g}, the largest of G is "
+                f"{abs(g).max():.3g}; expected G^T = -G; give the symmetric part as Lambda"
             )
         object.__setattr__(self, "gyroscopic", (0.5 * (g - g.T)).tocsr())
         super().__post_init__()
@@ -70,7 +70,7 @@ class SkewParts(ReadOnly):
             ``t^T A t`` of each.
         """
         circulatory = ListedParts.of(((label, t.T @ n @ t) for label, n in self.circulatory.items()), t.shape[1])
-        # of a product that is skew but for rounding; where its terms cancel, rounding is all that is left
+        # the product is skew up to rounding; if its terms cancel, only rounding is left, so the skew part is taken
         return SkewParts(split(t.T @ self.gyroscopic @ t)[1], circulatory)
 
     def at(self, keep: np.ndarray) -> SkewParts:
@@ -105,9 +105,9 @@ def split(matrix: sp.csr_matrix | np.ndarray) -> tuple[sp.csr_matrix, sp.csr_mat
 def named_parts(
     who: str, what: str, given: Given | Mapping[str, Given], skew: str, size: int | None = None
 ) -> tuple[dict[str, sp.csr_matrix], sp.csr_matrix]:
-    """The symmetric parts (n, n) of a matrix by name, and its skew one: of a mapping, in which that is called ``skew``.
+    """The symmetric parts (n, n) of a matrix by name, and its skew part, which a mapping gives under the name ``skew``.
 
-    A matrix alone is split into both.
+    A matrix that is not a mapping is split into both.
     """
     if not isinstance(given, Mapping):
         even, odd = split(square_matrix(who, what, given, size=size))
@@ -131,13 +131,13 @@ def _refuse_symmetric(who: str, part: str, even: sp.csr_matrix, odd: sp.csr_matr
     worst = abs(even).max() if even.nnz else 0.0
     if worst > _SKEW * (abs(odd).max() if odd.nnz else 0.0):
         raise ModelError(
-            f"{who}: {part} has a symmetric part of {worst:.3g}; expected a skew matrix, A^T = -A; give what is symmetric as "
+            f"{who}: {part} has a symmetric part of {worst:.3g}; expected a skew matrix, A^T = -A; give the symmetric part as "
             "another part"
         )
 
 
 def joined(size: int, parts: list[tuple[SkewParts | None, sp.csr_matrix]]) -> SkewParts | None:
-    """The skew parts of several models together, each through its own coordinates; None where none has any."""
+    """The skew parts of several models together, each in its own coordinates; None if no model has any."""
     found = [skew.through(t) for skew, t in parts if skew is not None]
     if not found:
         return None
@@ -147,7 +147,7 @@ def joined(size: int, parts: list[tuple[SkewParts | None, sp.csr_matrix]]) -> Sk
 
 
 def signs(symmetric: list[sp.csr_matrix], skew: list[sp.csr_matrix]) -> np.ndarray | None:
-    """Signs (n,) of rows by which the sum of symmetric and skew matrices (n, n) becomes symmetric; None where none do.
+    """Signs (n,) of rows that make the sum of symmetric and skew matrices (n, n) symmetric; None if no signs do.
 
     Coordinates that a symmetric entry couples need the same sign; a skew entry needs opposite signs, as between charges of
     coils and displacements.
@@ -155,7 +155,7 @@ def signs(symmetric: list[sp.csr_matrix], skew: list[sp.csr_matrix]) -> np.ndarr
     n = symmetric[0].shape[0]
     _, group = connected_components(sum(map(abs, symmetric[1:]), abs(symmetric[0])), directed=False)
     a, b = (group[i] for i in sum(map(abs, skew), sp.csr_matrix((n, n))).nonzero())
-    # each group of one sign twice, as it is and turned over: a coupling leads from one side to the other
+    # two copies of each group of equal sign, one per sign: a skew coupling joins copies of opposite sign
     count = int(group.max(initial=-1)) + 1
     edges = np.concatenate([a, a + count]), np.concatenate([b + count, b])
     sides = sp.csr_matrix((np.ones(len(edges[0])), edges), shape=(2 * count, 2 * count))

@@ -1,4 +1,4 @@
-"""K, and the damping, as sums of named parts: one interface, whatever the parts are made of."""
+"""K and the damping as sums of named parts, with one interface for all ways to store them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
 
     The damping is such a sum, too: :attr:`.LinearModel.damping_parts`.
 
-    A kind of parts has ``labels``, their number ``size`` of coordinates, and ``_list()``, its entries, from which all else
-    follows.  It may know shorter ways.  ``quantity`` is what the parts add up to, in words.
+    A subclass has ``labels``, the number ``size`` of coordinates, and ``_list()``, its entries; all else follows from these, and
+    subclasses may know shorter ways.  ``quantity`` says in words what the parts add up to.
     """
 
     labels: tuple[tuple[str, str], ...]
@@ -127,12 +127,12 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         return self._total(None if weights is None else self._weights(weights))
 
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
-        """The sum of all parts, each times its weight, if any."""
+        """The sum of all parts, times weights if given."""
         part, rows, cols, values = self._listed
         return self._matrix(rows, cols, values if weights is None else values * weights[part])
 
     def _uncanceled(self) -> sp.csr_matrix:
-        """Sum of the absolute values of all that adds up in each entry (n, n), by which its rounding is measured."""
+        """Sum of the absolute values of all terms of each entry (n, n), which bounds its rounding."""
         _, rows, cols, values = self._listed
         return self._matrix(rows, cols, np.abs(values))
 
@@ -205,7 +205,7 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
 
 @dataclass
 class Parts:
-    """How files hold named parts on all coordinates x, whose sum is a ``quantity`` in words."""
+    """How files store named parts on all coordinates x, whose sum is a ``quantity`` in words."""
 
     quantity: str = "stiffness"
 
@@ -225,7 +225,7 @@ class Parts:
 
 
 class Losses:
-    """How files hold loss factors by object and mechanism."""
+    """How files store loss factors by object and mechanism."""
 
     def put(self, record: Record, key: str, value: Mapping[tuple[str, str], float]) -> None:
         if value:
@@ -240,7 +240,9 @@ class Losses:
         for label, eta in losses.items():
             if label not in found["parts"].labels or eta < 0.0:
                 raise reader.damaged(
-                    f"the loss factor of {' / '.join(label)}", f"is {eta:g}", "one of a part, at least 0"
+                    f"the loss factor of {' / '.join(label)}",
+                    f"is {eta:g}",
+                    "the loss factor of an existing part, at least 0",
                 )
         return losses
 
@@ -275,7 +277,7 @@ class ListedParts(StiffnessParts):
     def of(
         cls, matrices: Iterable[tuple[tuple[str, str], sp.spmatrix]], size: int, quantity: str = "stiffness"
     ) -> ListedParts:
-        """Parts that are given as matrices (size, size) by label; matrices with the same label add up."""
+        """Parts given as matrices (size, size) by label; matrices with the same label add up."""
         labels: dict[tuple[str, str], int] = {}
         part, rows, cols, values = (
             [np.zeros(0, dtype=int)],
@@ -318,7 +320,7 @@ class TransformedParts(StiffnessParts):
         return self._through(self._parts._total(weights))
 
     def _uncanceled(self) -> sp.csr_matrix:
-        size = abs(self._t)  # what T^T K T adds up counts, too: one product for all parts
+        size = abs(self._t)  # the terms of T^T K T count, too; one product for all parts
         return (size.T @ self._parts._uncanceled() @ size).tocsr()
 
     def mechanisms(self) -> dict[str, sp.csr_matrix]:

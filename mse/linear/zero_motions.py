@@ -1,4 +1,4 @@
-"""Motions that the stiffness of a linear model does not clearly hold, and what rounding may have changed in it."""
+"""Motions of a linear model without clearly positive stiffness, and how much rounding may have changed the stiffness."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from ..numerics.tangent import Tangent, normalized
 if TYPE_CHECKING:
     from .linear_model import LinearModel
 
-_FIRST = 12  # motions without stiffness that are sought first, twice as many where there are more
+_FIRST = 12  # number of zero-stiffness motions sought first; doubled until all are found
 
 
 def curvatures(model: LinearModel) -> Curvatures:
-    """Free, unstable and undetermined motions of a model, in coordinates times their scale, sorted as for a working point."""
+    """Free, unstable and undetermined motions of a model, in scaled coordinates, sorted as at a working point."""
     if model.skew is not None:
         if model.skew.circulates:
             return _of_unsymmetric(model)
@@ -52,9 +52,9 @@ def curvatures(model: LinearModel) -> Curvatures:
 
 
 def divided(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
-    """Zero-stiffness motions of a model, scaled: flows of charges and the like alone (n, f), and all others (n, m).
+    """Zero-stiffness motions of a model, scaled: those of charges and other flowing quantities only (n, f), and others (n, m).
 
-    With them goes how many of the first others move one body each.  What flows exerts nothing; only its rates do.
+    Also how many of the others, at the front, move one body each.  A flowing quantity exerts no force; only its rate does.
     """
     found = model.curvatures
     if not found.null.shape[1] or not (inside := flowing(model.coordinates)).any():
@@ -63,18 +63,18 @@ def divided(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
 
 
 def flows(model: LinearModel) -> np.ndarray:
-    """Zero-stiffness motions (n, f) of charges and others that flow alone."""
+    """Zero-stiffness motions (n, f) of charges and other flowing quantities only."""
     return divided(model)[0].toarray() / model.scale[:, None]
 
 
 def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:
-    """Which shapes (n, k) move only charges and other coordinates that flow (k,)."""
+    """Which shapes (n, k) move only charges and other flowing coordinates (k,)."""
     inside, sizes = flowing(model.coordinates), np.abs(shapes) * model.scale[:, None]
     return np.linalg.norm(sizes[~inside], axis=0) <= DEPENDENT * np.linalg.norm(sizes, axis=0)
 
 
 def _of_unsymmetric(model: LinearModel) -> Curvatures:
-    """Motions that a stiffness with a circulatory part leaves without any force; the signs of its curvatures decide nothing."""
+    """Free motions of a stiffness with a circulatory part: those without any force, since signs of curvatures decide nothing."""
     n = model.size
     unit = 1.0 / np.sqrt(positive(model.stiffness_noise / model.scale**2))
     k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
@@ -84,17 +84,17 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
         return replace(Curvatures.none(n), null=_sparse_null(model, k, slopes, unit))
     basis = sl.null_space(slopes.toarray(), rcond=DEPENDENT) if slopes.shape[0] else np.eye(n)
     _, sizes, motions = np.linalg.svd(basis.T @ k.toarray() @ basis)
-    # also of the singular values, the last of which are least right
+    # the smallest singular values have the largest relative errors
     rounding = max(SURE, left_by_rounding(n) * sizes.max(initial=0.0))
     null = unit[:, None] * (basis @ motions[sizes <= rounding].T)
     return replace(Curvatures.none(n), null=sp.csc_matrix(cleared(np.linalg.qr(null)[0])))
 
 
 def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, unit: np.ndarray) -> sp.csc_matrix:
-    """The same (n, m) of a large model, whose stiffness k (n, n) in units of its noise is held by constraints (c, n).
+    """Free motions (n, m) of a large model with stiffness k (n, n) in units of its noise and constraint slopes (c, n).
 
-    Motions of single bodies are found first; then eigenvectors at zero are sought, which a factor with a shift separates
-    from all that is stiff.
+    Motions of single bodies are found first, then eigenvectors at zero.  A factor with a shift separates these from stiff
+    motions.
     """
     n, count = k.shape[0], slopes.shape[0]
     plain = sp.diags(1.0 / unit)
@@ -108,7 +108,7 @@ def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, un
     factor = UnsymmetricFactor(shifted.tocsc())
 
     def solved(x: np.ndarray) -> np.ndarray:
-        """Solutions for columns (n, m), without what is known."""
+        """Solutions for columns (n, m), with known motions removed."""
         x = x.reshape(n, -1)
         x = factor.solve(np.vstack([x, np.zeros((count, x.shape[1]))]))[:n]
         return x - z @ (z.T @ x)
@@ -118,17 +118,19 @@ def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, un
     while ask < n - 1:
         try:
             nu, vectors = eigs(operator, k=ask, which="LM", v0=solved(start_vector(n)).ravel())
-        except ArpackNoConvergence as stopped:  # stiff ones at that, which crowd where nothing is near zero
+        except (
+            ArpackNoConvergence
+        ) as stopped:  # the rest are stiff motions, which are close together when none is near zero
             nu, vectors = stopped.eigenvalues, stopped.eigenvectors
         near = vectors[:, np.abs(1.0 / nu + UNPIVOTED) <= SURE]
         if near.shape[1] < ask:
             break
         ask *= 2
     if near.shape[1]:
-        near = solved(solved(np.hstack([near.real, near.imag])))  # takes out what is left of stiff motions
+        near = solved(solved(np.hstack([near.real, near.imag])))  # removes what is left of stiff motions
         near, sizes, _ = np.linalg.svd(near, full_matrices=False)
         near = near[:, independent(sizes)]
-        # the solution for a motion without stiffness is the motion over the shift
+        # for a motion without stiffness the solution is the motion divided by the shift
         _, sizes, turn = np.linalg.svd(near + UNPIVOTED * solved(near), full_matrices=False)
         near = near @ turn[UNPIVOTED * sizes <= SURE].T
     return sp.csc_matrix(cleared(np.linalg.qr(unit[:, None] * np.hstack([z, near]))[0]))
@@ -143,18 +145,18 @@ def noise(model: LinearModel) -> np.ndarray:
 
 
 def uncanceled(model: LinearModel) -> sp.csr_matrix:
-    """Sum of the absolute values of all entries of K's parts (n, n)."""
+    """Sum of the absolute values of the entries of all parts of K (n, n)."""
     return model._on_free(model.all_parts._uncanceled())
 
 
 def whole_bodies(model: LinearModel) -> int:
-    """How many bodies the coordinates begin with, six for each."""
+    """How many bodies have all six coordinates, at the front."""
     first = model.bodies[: model.size // 6 * 6].reshape(-1, 6)
     whole = (first[:, 0] >= 0) & np.all(first == first[:, :1], axis=1)
     return len(whole) if whole.all() else int(np.argmin(whole))
 
 
 def body_groups(model: LinearModel) -> np.ndarray:
-    """Numbers (n,) of what coordinates move: bodies, and each of the others on its own."""
+    """Group number (n,) of each coordinate: one group per body, one for every other coordinate."""
     alone = model.bodies.max(initial=-1) + 1 + groups(0, model.size)
     return np.where(model.bodies < 0, alone, model.bodies)

@@ -244,7 +244,9 @@ def test_hardly_any_mass_is_none(density):
 
 @pytest.mark.parametrize("density", [1e-300, 1e-40])
 def test_a_mass_that_no_numbers_hold_beside_what_the_beam_carries(density):
-    with pytest.raises(mse.ModelError, match="^it: a node of it has a mass of .* kg, beside 1 kg of end; expected 0"):
+    with pytest.raises(
+        mse.ModelError, match="^it: one of its nodes has a mass of .* kg, compared with 1 kg of end; expected 0"
+    ):
         loaded_strip(density=density)
 
 

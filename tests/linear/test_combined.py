@@ -65,5 +65,5 @@ def test_what_is_no_sum_is_refused(outputs, error, words):
 
 def test_a_name_that_there_is_already_is_refused():
     once = stage().combined(outputs={"beam": {"probe.x": 1.0}})
-    with pytest.raises(ModelError, match="there is an output 'beam' already"):
+    with pytest.raises(ModelError, match="an output named 'beam' exists already"):
         once.combined(outputs={"beam": {"probe.y": 1.0}})

@@ -43,7 +43,7 @@ def test_matlab_files(tmp_path):
     found = read_matrices(tmp_path / "bar.mat", names=("M", "K"))
     assert abs(found["M"] - m).max() == 0
     np.testing.assert_array_equal(found["K"], k.toarray())
-    with pytest.raises(ModelError, match="'note' holds char and no numbers; expected a matrix.*names="):
+    with pytest.raises(ModelError, match="'note' contains char and no numbers; expected a matrix.*names="):
         read_matrices(tmp_path / "bar.mat")
 
 
@@ -73,7 +73,7 @@ class Bomb:
 
 def test_what_is_in_a_file_is_never_run(tmp_path):
     np.savez(tmp_path / "bomb.npz", K=np.array([Bomb()], dtype=object))
-    with pytest.raises(ModelError, match="holds Python objects, which are never read"):
+    with pytest.raises(ModelError, match="contains Python objects, which are never read"):
         read_matrices(tmp_path / "bomb.npz")
     import pickle
 
@@ -90,7 +90,7 @@ def test_files_are_refused_by_name(tmp_path):
     np.savez(tmp_path / "a.npz", Mass=np.eye(2), K=np.eye(2))
     with pytest.raises(UnknownNameError, match=r"a.npz: no matrix 'mass' \(did you mean 'Mass'\?\)"):
         read_matrices(tmp_path / "a.npz", names=("mass", "K"))
-    with pytest.raises(ModelError, match="it holds 'K', which another file held already"):
+    with pytest.raises(ModelError, match="it contains 'K', as another file does"):
         read_matrices(tmp_path / "a.npz", tmp_path / "a.npz", names="K")
     scipy.io.savemat(tmp_path / "a.mat", {"Mass": np.eye(2)})
     with pytest.raises(UnknownNameError, match="did you mean 'Mass'"):
@@ -99,7 +99,7 @@ def test_files_are_refused_by_name(tmp_path):
     with pytest.raises(ModelError, match="'K' has complex numbers; expected real ones.*loss factors"):
         read_matrices(tmp_path / "c.npz")
     scipy.io.savemat(tmp_path / "s.mat", {"model": {"K": np.eye(2)}})
-    with pytest.raises(ModelError, match="'model' holds .* and no numbers"):
+    with pytest.raises(ModelError, match="'model' contains .* and no numbers"):
         read_matrices(tmp_path / "s.mat")
 
 
@@ -152,7 +152,7 @@ def header(shape: str, kind: str = "<f8") -> bytes:
         (
             "M.npz",
             header("(1000000, 1000000)"),
-            "'M' promises 1000000000000 numbers and holds 128 bytes; expected a whole",
+            "'M' promises 1000000000000 numbers and has 128 bytes; expected a whole",
         ),
         ("M.npz", header("(-1, 3)"), "it cannot be read as .npz"),
         ("M.npz", header("(3, 3)") + bytes(72), None),

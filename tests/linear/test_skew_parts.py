@@ -119,7 +119,9 @@ def test_matrices_are_taken_apart():
 
 def test_what_a_skew_part_must_be():
     none = ListedParts.of([], 2)
-    with pytest.raises(ModelError, match=r"no skew matrix by 2, its largest entry being 1; expected G\^T = -G"):
+    with pytest.raises(
+        ModelError, match=r"not skew: G \+ G\^T has an entry of 2, the largest of G is 1; expected G\^T = -G"
+    ):
         SkewParts(sp.csr_matrix([[0.0, 1.0], [1.0, 0.0]]), none)
 
 

@@ -345,7 +345,7 @@ def test_no_equilibrium(build, words):
 @pytest.mark.parametrize("build", [table, vane])
 def test_an_unconverged_point_is_not_linearized(build):
     wp = build().find_working_point(throw=False)
-    with refused(WorkingPointError, f"{wp.name}: not at a working point", "nothing to linearize about"):
+    with refused(WorkingPointError, f"{wp.name}: not at a working point", "expected an equilibrium to linearize about"):
         wp.linearize()
 
 

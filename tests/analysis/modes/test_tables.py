@@ -143,7 +143,7 @@ def test_frequencies_beyond_the_end_of_a_table_are_refused_with_its_range():
     )
     with pytest.raises(mse.ModelError, match=expected):
         model.frequency_response([10.0, 61.0])
-    with pytest.raises(mse.ModelError, match=r"ring0.*at .* Hz has an imaginary part .* say by dynamic_up_to_hz where"):
+    with pytest.raises(mse.ModelError, match=r"ring0.*at .* Hz has an imaginary part .* set dynamic_up_to_hz if"):
         held(short).modes(1)
 
 
