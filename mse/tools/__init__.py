@@ -1,1 +1,1 @@
-"""Plots and the command line.  Each imports its own extra; no other module imports these."""
+"""Plots, exchange with other programs, and the command line.  Nothing below this room imports it."""

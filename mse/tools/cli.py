@@ -32,7 +32,7 @@ def demo(folder: Path) -> None:
     """Print working point and modes of the pendulum, and draw its transfer functions into ``folder``."""
     working_point = pendulum().find_working_point()
     linear = working_point.linearize()
-    # off the two resonances, which nothing damps
+    # this grid avoids the two resonances exactly, since nothing damps them
     response = linear.frequency_response(np.geomspace(0.01, 100.0, 600))
     print(working_point, linear.modes(), sep="\n\n", end="\n\n")
     try:
@@ -47,7 +47,7 @@ def demo(folder: Path) -> None:
 
 
 def show(file: Path) -> None:
-    """Print the system in a file, and the working point if there is one."""
+    """Print the system in a file, and the working point if the file has one."""
     found = mse.read_model(file)
     print(found if isinstance(found, mse.MSystem) else f"{found.system}\n\n{found}")
 
@@ -55,7 +55,7 @@ def show(file: Path) -> None:
 def modes(file: Path, count: int | None, damped: bool, lossy: bool) -> None:
     """Print the modes of the system in a file."""
     found = _working_point(file).linearize().modes(count, damped=damped, lossy=lossy)
-    # what the note on further modes names is the call in Python
+    # the note on further modes names the call in Python; here it is an option
     print(re.sub(r"\bmodes\(count=(\d+)\)", r"--count \1", str(found)))
 
 
@@ -71,7 +71,7 @@ def view(file: Path, page: Path, count: int | None) -> None:
 
 
 def _working_point(file: Path) -> WorkingPoint:
-    """The working point in a file, or of the system in it."""
+    """The working point in a file, or found for the system in it."""
     found = mse.read_model(file)
     return found.find_working_point() if isinstance(found, mse.MSystem) else found
 
@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # of a reader that had seen enough, as "head" has
+    except BrokenPipeError:  # the reader closed the pipe, as "head" does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (mse.MseError, OSError) as error:
         print(f"mse: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Packages that only some tools need: found when asked for, or one sentence that says how to get them."""
+"""Packages that only some tools need: imported when used; if one is missing, the error says how to install it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import MissingPackageError
 
 
 def needed(module: str, extra: str, purpose: str, package: str | None = None) -> ModuleType:
-    """A module of a package that comes with an extra; MissingPackageError with the remedy where it is not installed."""
+    """A module of a package that comes with an extra; MissingPackageError with the remedy if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

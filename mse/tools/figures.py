@@ -1,4 +1,4 @@
-"""Figures of matplotlib that need no screen, the colors and dashes of their curves, and the error where it is not installed."""
+"""Matplotlib figures that need no screen, the colors and dashes of their curves, and the error if it is not installed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .extras import needed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-# M. Okabe, K. Ito, "Color Universal Design" (2008), without the yellow, which white paper swallows: 16 apart (CIE 1976) or
-# more for normal sight and under protanopia, deuteranopia and tritanopia
+# M. Okabe, K. Ito, "Color Universal Design" (2008), without the yellow, which is lost on white paper.  The colors differ by
+# 16 (CIE 1976) or more for normal sight and under protanopia, deuteranopia and tritanopia.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# they distinguish curves where colors are not seen or not printed
+# they distinguish curves if colors are not seen or not printed
 DASHES = (
     "-",
     (0, (6, 2)),
@@ -30,18 +30,18 @@ DASHES = (
 def new_figure(width: float = 8.0, height: float = 5.0) -> Figure:
     """An empty figure (inches) that needs no screen; MissingPackageError with the remedy without matplotlib.
 
-    Curves drawn into its axes take :data:`COLORS` in turn, which all see apart; from the eighth on they are dashed, too.
+    Curves in its axes take :data:`COLORS` in turn, which color-blind readers can tell apart; from the eighth on they are dashed.
     """
     module = needed("matplotlib.figure", "plot", "plots")
     figure = module.Figure(figsize=(width, height), layout="constrained")
     figure.add_axobserver(_Styled())
-    # a notebook shows figures made without pyplot as text only, unless they bring this along
+    # without this a notebook would show figures made without pyplot as text only
     figure._repr_png_ = partial(_png, figure)
     return figure
 
 
 class _Styled:
-    """Gives every new axes of a figure, and of figures inside it, the cycle of colors and dashes."""
+    """Gives all new axes of a figure and its subfigures the cycle of colors and dashes."""
 
     def __init__(self) -> None:
         self._known: WeakSet = WeakSet()

@@ -1,4 +1,4 @@
-"""Tables as HTML, for notebooks: no script, nothing asked of the network, legible on light and dark pages."""
+"""Tables as HTML for notebooks: no script, no network, legible on light and dark pages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import html
 from ..display import Table
 
 _OPEN = 20  # rows shown before the rest is folded
-_MOST = 2000  # rows at all: a table of more would slow down the page
-_LONG = 24  # characters from which on words may be broken into lines
+_MOST = 2000  # most rows in all: more would slow down the page
+_LONG = 24  # characters; longer words may be broken
 
-# Colors come from the page: text inherits, lines and stripes are translucent grays that show on white and on black.  Jupyter
-# and VS Code tell their colors by variables.  The folds need no script: the rows follow the <details> whose state hides them.
+# Colors come from the page: text inherits them, lines and stripes are translucent grays that show on white and on black.
+# Jupyter and VS Code define theirs by CSS variables.  Folding needs no script: the rows follow the <details> that hides them.
 _STYLE = """<style>
 .mse-shown{--mse-text:var(--jp-content-font-color1,var(--vscode-foreground,inherit));
 --mse-font:var(--jp-content-font-family,system-ui,sans-serif);
@@ -55,7 +55,7 @@ def as_html(table: Table) -> str:
         An element with its own style sheet.
     """
     blocks = "".join(_block(one) for one in _all(table))
-    # names with a dollar sign are no mathematics
+    # the classes keep notebooks from reading dollar signs in names as mathematics
     return f'{_STYLE}<div class="mse-shown tex2jax_ignore mathjax_ignore">{blocks}</div>'
 
 
@@ -78,7 +78,7 @@ def _block(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    return html.escape(text, quote=False)  # only ever between tags
+    return html.escape(text, quote=False)  # the text is only ever between tags
 
 
 def _rows(table: Table) -> str:

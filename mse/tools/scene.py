@@ -1,7 +1,7 @@
 """The drawing of a system: points on carriers, and how carriers move along modes, motions and other poses.
 
-A *carrier* is a place that moves as a rigid body: every cluster of clamped frames, and the sections inside beams, which bend as
-their shape functions do.  All points of a picture are fixed to a carrier, so six numbers a carrier displace the whole picture.
+A *carrier* moves as a rigid body: it is a cluster of clamped frames or a section inside a beam, which moves as the beam's
+shape functions do.  All points of a picture are fixed to carriers, so six numbers for each carrier displace the picture.
 Pictures, animations and the page are made from a :class:`Scene`.
 """
 
@@ -24,9 +24,9 @@ from ..statics.stability import Motion
 from ..statics.working_point import WorkingPoint
 from .scene_parts import EXACT_PIECES, Drawing, Part, Section
 
-# share of the typical length, and angle (rad), of an amplitude that is seen and not absurd
+# largest amplitude drawn, large enough to see: relative to the typical length, and in rad
 _REACH, _TURN = 0.06, 0.3
-# what a picture of many things is measured by: times the extent of the larger ones, and at least that share of its size
+# typical length of a picture of many things: this many times the extent of the larger ones, at least this fraction of its size
 _THINGS, _MOST_THINGS = 2.5, 20
 
 
@@ -34,7 +34,7 @@ _THINGS, _MOST_THINGS = 2.5, 20
 class Arrow:
     """An arrow of one object between two points on carriers: "push", "read", "load" or "follower".
 
-    ``size`` is the force in N of a load, which its arrow's length does not show.
+    ``size`` is a load's force in N, which the length of its arrow does not show.
     """
 
     path: str
@@ -114,19 +114,19 @@ class Scene:
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest coordinates (3,) m of all that is drawn."""
+        """Lowest and highest coordinates (3,) m of everything drawn."""
         points = self.drawn[0] if len(self.drawn[0]) else self.frame_o
         return points.min(axis=0), points.max(axis=0)
 
     @property
     def size(self) -> float:
-        """Largest extent (m) along an axis; 1 mm at least, so that a single point has a scale."""
+        """Largest extent (m) along an axis; at least 1 mm, so that a single point has a scale."""
         low, high = self.bounds
         return max(float((high - low).max()), 1e-3)
 
     @cached_property
     def typical(self) -> float:
-        """Length (m) by which marks and amplitudes are measured: the size, or less in a picture of many small things."""
+        """Length (m) that marks and amplitudes are scaled by: the size, or less in a picture of many small things."""
         lines, on = self.arms
         reach = np.zeros(len(self.o))
         np.maximum.at(reach, on, np.abs(lines[:, 1] - lines[:, 0]).max(axis=1, initial=0.0))
@@ -169,7 +169,7 @@ class Scene:
         unknown = [name for name in motion.coordinates if name not in place]
         if unknown:
             raise ModelError(
-                f"{self.name}: the modes of {motion.name!r} move {unknown[0]!r}, which this system has not; expected modes "
+                f"{self.name}: the modes of {motion.name!r} move {unknown[0]!r}, which this system does not have; expected modes "
                 "of its own: working_point.linearize().modes()"
             )
         out = np.zeros((len(names), *given.shape[1:]), dtype=given.dtype)
@@ -262,7 +262,7 @@ class Scene:
         return _longest(self.displacements(*self.drawn, twists)), _longest(twists[:, 3:])
 
     def amplitude(self, twists: np.ndarray) -> float:
-        """Factor on a motion that makes it well seen: 6 % of the typical length, and no more than 0.3 rad."""
+        """Factor that makes a motion easy to see: up to 6 % of the typical length, and up to 0.3 rad."""
         reach, turn = self.largest(twists)
         size = max(reach / (_REACH * self.typical), turn / _TURN)
         return 1.0 / size if size > 0.0 else 1.0
@@ -345,7 +345,7 @@ class Scene:
             cluster = int(t.cluster[f])
             if len(several[cluster]) > 1:
                 found.setdefault((cluster, *np.round(self.frame_o[f] / fine).astype(int).tolist()), []).append(f)
-        # a body has frames that nothing is clamped to, but no other object has
+        # bodies may have frames that nothing is clamped to; other objects do not
         return [
             (carrier, self.frame_o[frames[0]], tuple(labels[f] for f in frames))
             for (carrier, *_), frames in found.items()
@@ -366,13 +366,13 @@ class Scene:
             At each of its points; nan where the extent of its section is unknown.
         """
         loads = part.obj.internal_forces(self._working_point)
-        # a jump at a loaded section belongs to both sides: the larger one is shown
+        # at a jump under a load, show the larger of the two sides
         places = np.unique(loads.s)
         largest = np.array([loads.stress[loads.s == s].max() for s in places])
         return np.interp(part.along, places, largest)
 
 
 def _longest(vectors: np.ndarray) -> float:
-    """Length of the longest of complex vectors (n, 3) at the phase at which each is longest."""
+    """Length of the longest of complex vectors (n, 3), each at the phase at which it is longest."""
     size = np.einsum("ij,ij->i", vectors, vectors.conj()).real
     return float(np.sqrt(np.max(0.5 * (size + np.abs(np.einsum("ij,ij->i", vectors, vectors))), initial=0.0)))

@@ -1,4 +1,4 @@
-"""Points that draw the objects of a system, each fixed to a carrier: a cluster of clamped frames, or a section inside a beam."""
+"""Points that draw the objects of a system, each fixed to a carrier: a cluster of clamped frames or a section inside a beam."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..kernels.beam_shapes import POINTS
 from ..kernels.rotations import rotation_matrix
 from ..model.topology import Element, Topology
 
-EXACT_PIECES = 16  # of a member that is exact in frequency: twice as many as the half waves that show
-# sections drawn inside an element, of the 8 it has: few where a beam has many elements
+EXACT_PIECES = 16  # of a beam exact in frequency: twice the number of half waves to be seen
+# sections drawn inside an element, out of its 8: few if a beam has many elements
 _FEW, _MORE, _MANY = (2, 5), (1, 3, 4, 6), 6
 _SIDES = 12  # of the polygon that draws a round section
-_RIGID = 1e-9  # of a point's distance from the moved frames: rounding of the motion
-_STEP = 1e-6  # of a displacement (m) and a turn (rad), for the slopes of outlines that no frame carries rigidly
+_RIGID = 1e-9  # relative to a point's distance from the moved frames: rounding of the motion
+_STEP = 1e-6  # displacement (m) and rotation (rad) for slopes of outlines whose points follow several frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Sections drawn inside one element of a beam: number of their first carrier, and which of its sections they are."""
+    """Sections drawn inside one element of a beam: the number of their first carrier, and which sections they are."""
 
     element: Element
     first: int
@@ -79,8 +79,8 @@ class Section:
 class Drawing:
     """Parts and carriers of a system at poses ``o`` (units, 3), ``U`` (units, 3, 3) of the units.
 
-    ``o`` and ``U`` list the poses of the carriers, ``sections`` those inside beams, ``slopes`` carriers of single points with the
-    frames that they follow and their slopes (3, 6 F); ``parts`` are in the order of the system's objects.
+    ``o`` and ``U`` collect the poses of the carriers, ``sections`` those inside beams; ``slopes`` has carriers of single points,
+    the frames that they follow and their slopes (3, 6 F); ``parts`` are in the order of the system's objects.
     """
 
     def __init__(self, topology: Topology, o: np.ndarray, U: np.ndarray):
@@ -116,11 +116,11 @@ class Drawing:
                     np.array(triangles, dtype=int).reshape(-1, 3), radius)  # fmt: skip
 
     def _carriers(self, el: Element, points: np.ndarray) -> np.ndarray:
-        """The carrier of each point of an outline: of the frame it moves with, or a new one that follows all frames."""
+        """The carrier of each point of an outline: that of the frame it moves with, or a new one that follows all frames."""
         frames, cluster = self._poses(el.frames), self.t.cluster[el.frames]
         if len(frames) == 1:
             return np.full(len(points), cluster[0])
-        # every frame goes its own way, and every point with one of them
+        # move every frame differently, and see which frame each point follows
         moves = [_some_motion(k) for k in range(len(frames))]
         there = np.asarray(el.obj.outline([_by(f, m) for f, m in zip(frames, moves, strict=True)]).points, dtype=float)
         out = np.full(len(points), -1)
@@ -145,7 +145,7 @@ class Drawing:
 
     # -- beams ------------------------------------------------------------------------------------------------
     def _beam(self, el: Element) -> Part:
-        """The axis of a beam, and the surface around it, through its nodes and the sections between them."""
+        """A beam's axis and the surface around it, through its nodes and the sections between them."""
         obj = el.obj
         nodes = dict(zip(obj.frame_names, el.frames, strict=True))
         places = list(obj.nodes().items())
@@ -164,7 +164,7 @@ class Drawing:
         return _surface(el, poses, np.array(carriers), np.array(along))
 
     def _inside(self, el: Element, elements: int) -> list[tuple[float, FramePose]]:
-        """Share of the way and pose of the sections drawn inside one of the elements of a beam."""
+        """Position along one of a beam's elements and pose of the sections drawn inside it."""
         frames = self._poses(el.frames)
         if isinstance(el.obj, ExactSegment):
             x = np.arange(1, EXACT_PIECES) / EXACT_PIECES
@@ -181,7 +181,7 @@ class Drawing:
 
     # -- rigid bodies -----------------------------------------------------------------------------------------
     def arms(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lines from the middle of each cluster to its frames, where these are apart, and the carrier of each."""
+        """Lines from the middle of each cluster to its frames, if these are apart, and the carrier of each."""
         t = self.t
         middle = self.frame_o[t.masters[t.cluster]]
         far = np.abs(self.frame_o - middle).max(axis=1, initial=0.0)
@@ -209,11 +209,11 @@ def _role(el: Element) -> str:
 
 
 def _surface(el: Element, poses: Sequence[FramePose], carriers: np.ndarray, along: np.ndarray) -> Part:
-    """A beam with its sections at these poses: points of its axis first, then a ring of points around each of them."""
+    """A beam with its sections at these poses: points of its axis first, then a ring of points around each."""
     obj, n = el.obj, len(poses)
     y, z = obj.extent(along)
     unknown = ~(np.isfinite(y) & np.isfinite(z))
-    side = 0.5 * np.sqrt(obj.sections(along).area)  # of the square of the same area
+    side = 0.5 * np.sqrt(obj.sections(along).area)  # of the square with the same area
     y, z = np.where(unknown, side, y), np.where(unknown, side, z)
     if isinstance(obj, RoundBeam):
         angle = 2 * np.pi * np.arange(_SIDES) / _SIDES
@@ -239,7 +239,7 @@ def _surface(el: Element, poses: Sequence[FramePose], carriers: np.ndarray, alon
 
 
 def _some_motion(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """A displacement and turn of frame k that no other frame has."""
+    """A displacement and rotation of frame k that differ from those of all other frames."""
     x = np.sin(1.0 + 7.0 * k + np.arange(6))
     return 0.1 * x[:3], rotation_matrix(0.3 * x[3:])
 
@@ -249,7 +249,7 @@ def _by(frame: FramePose, motion: tuple[np.ndarray, np.ndarray]) -> FramePose:
 
 
 def _slopes(obj: MObject, frames: Sequence[FramePose], points: np.ndarray) -> np.ndarray:
-    """Change of points of an outline with the coordinates of its frames, (p, 3, 6 F), by central differences."""
+    """Change of an outline's points with the coordinates of its frames, (p, 3, 6 F), by central differences."""
 
     def at(k: int, step: np.ndarray) -> np.ndarray:
         there = list(frames)

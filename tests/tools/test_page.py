@@ -194,7 +194,7 @@ def test_what_cannot_be_shown_is_refused(tmp_path, what, sentence):
 
 def test_results_of_another_system_are_refused(tmp_path):
     wp, other = stage().find_working_point(), cantilever()
-    with pytest.raises(mse.ModelError, match="which this system has not"):
+    with pytest.raises(mse.ModelError, match="which this system does not have"):
         wp.to_html(tmp_path / "page.html", modes=other.linearize().modes(2))
     with pytest.raises(mse.ModelError, match="other objects"):
         wp.to_html(tmp_path / "page.html", compare=other)

@@ -130,7 +130,7 @@ def test_largest_displacement_is_over_all_phases():
 def test_modes_of_another_system_are_refused():
     scene = Scene.of(cantilever())
     other = mse.LinearModel.from_matrices(np.eye(1), None, np.eye(1), coordinates=["elsewhere.x"])
-    with pytest.raises(mse.ModelError, match=r"move 'elsewhere\.x', which this system has not"):
+    with pytest.raises(mse.ModelError, match=r"move 'elsewhere\.x', which this system does not have"):
         scene.coordinates(other.modes())
 
 

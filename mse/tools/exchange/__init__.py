@@ -1,1 +1,1 @@
-"""Results handed on to other programs and read back, and models of other programs read."""
+"""Writing results for other programs, reading them back, and reading models of other programs."""

@@ -1,4 +1,4 @@
-"""Results as labeled arrays of xarray and tables of pandas, with units, by what their classes declare."""
+"""Results as labeled arrays of xarray and tables of pandas, with units, from the declarations of their classes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def to_xarray(result: Any) -> xr.Dataset | xr.DataArray:
 
 
 def _array(one: Variable, coords: dict[str, Any]) -> tuple[tuple[str, ...], np.ndarray, dict[str, str]]:
-    """An array as xarray takes it; if it has several units, they are a coordinate."""
+    """An array for xarray; if it has several units, these become a coordinate."""
     if isinstance(one.unit, str):
         return one.dims, one.values, _units(one.unit)
     units = np.asarray(one.unit)

@@ -1,9 +1,9 @@
-"""Results as files ``.npz``, ``.mat`` and ``.h5``: written whole, read back to the last bit, and refused where they are not.
+"""Results in ``.npz``, ``.mat`` and ``.h5`` files: written completely or not at all, read back to the last bit, checked first.
 
-Each file has a seal: a line of text with a digest of all other bytes, where other programs look past it (the comment of a zip
-file, the description of a MATLAB file, the user block of an HDF5 file).  Whatever was changed or lost shows before anything is
-read.  A file that was made to do harm can have a seal, too: so arrays are plain ones, no larger than the file, nothing in
-it is called, and :class:`.Reader` checks what they say.
+Each file has a seal: a line of text with a digest of all other bytes, at a place that other programs ignore (the comment of
+a zip file, the description of a MATLAB file, the user block of an HDF5 file).  Damage shows before anything is read.  A
+harmful file can have a valid seal, too.  So only plain arrays no larger than the file are read, nothing in it is called,
+and :class:`.Reader` checks the contents.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .zeros_and_poles import write_zeros_and_poles
 
 _MARK = b"mse result 1, sha256 "
 _SEAL = len(_MARK) + 64  # bytes of a seal
-_FILLED = 21 + _SEAL  # in a MATLAB file, whose description begins with the words that MATLAB expects
+_FILLED = 21 + _SEAL  # in a MATLAB file, whose description must begin with certain words
 _MATLAB = b"MATLAB 5.0 MAT-file, "
 _DESCRIPTION, _USER_BLOCK = 116, 512  # bytes of a MATLAB file's description, of an HDF5 file's user block
-_ABOUT = "mse"  # name of the description, a JSON text as bytes
-_LONGEST = 100_000_000  # bytes of that description
+_ABOUT = "mse"  # name of the description, a JSON text stored as bytes
+_LONGEST = 100_000_000  # largest size of that description in bytes
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:
@@ -57,16 +57,16 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
             _seal(beside, path.suffix.lower())
         except OSError:
             raise
-        except (ValueError, OverflowError, RuntimeError) as error:  # of the libraries that write
+        except (ValueError, OverflowError, RuntimeError) as error:  # from the libraries that write
             raise FileError(
-                f"{path} cannot be written ({error}); expected a result that {path.suffix} can hold"
+                f"{path} cannot be written ({error}); expected a result that fits in {path.suffix}"
             ) from error
 
     write_by(path, write)
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
-    """The linear model, state space, response or other result in a file that ``save`` of it wrote; nothing in it is ever run.
+    """Read a linear model, state space, response or other result from a file of its ``save``; nothing in the file is run.
 
     Parameters
     ----------
@@ -107,18 +107,18 @@ def read_result(path: str | os.PathLike[str]) -> Result:
     except MseError:
         raise
     except MemoryError:
-        raise FileError(f"{path}: there is no memory for what it holds; expected a smaller file") from None
-    except Exception as error:  # readers of others fail in whatever way a damaged file makes them
+        raise FileError(f"{path}: there is not enough memory for its contents; expected a smaller file") from None
+    except Exception as error:  # a damaged file makes the libraries' readers fail in any way
         raise FileError(
             f"{path}: it cannot be read as {path.suffix} ({error}); expected a whole file that save() wrote"
         ) from error
 
 
 def _shape() -> js.Shape:
-    """The shape of a description, of a kind that can be saved."""
+    """The shape of a file's description, whatever kind of result it is."""
     import mse
 
-    for name in ("LinearModel", *mse._RESULTS):  # all are known when their modules are imported
+    for name in ("LinearModel", *mse._RESULTS):  # the kinds are registered when their modules are imported
         getattr(mse, name)
     return js.entries(
         {
@@ -134,7 +134,7 @@ def _shape() -> js.Shape:
 
 
 def _record(result: Result) -> Record:
-    """All that a result declares; FileError where it has what no file can hold."""
+    """Everything a result declares; FileError if it contains something that files cannot store."""
     cls = type(result)
     kind, missing = kind_of_result(cls.__name__), ", ".join(unsaved(cls))
     if missing or KINDS[kind].__module__ != cls.__module__:
@@ -166,7 +166,7 @@ def _text(array: np.ndarray, path: Path) -> np.ndarray:
 
 # -- seals ----------------------------------------------------------------------------------------------------------
 def _place(path: Path, suffix: str) -> tuple[int, int]:
-    """First byte and number of bytes that the digest leaves out."""
+    """First byte and number of bytes that the digest skips."""
     size = path.stat().st_size
     return {".npz": (size - _SEAL, _SEAL), ".mat": (0, _DESCRIPTION), ".h5": (0, _USER_BLOCK)}[suffix]
 
@@ -205,12 +205,14 @@ def _check_seal(path: Path) -> None:
             "other programs, mse.read_recording() recorded runs"
         )
     if line[len(_MARK) : _SEAL] != _digest(path, first, count):
-        raise FileError(f"{path}: it is damaged, or was changed after save() wrote it; expected it as it was written")
+        raise FileError(f"{path}: it is damaged or was changed after save() wrote it; expected it as it was written")
 
 
 # -- NumPy ------------------------------------------------------------------------------------------------------------
 def _write_npz(path: Path, record: Record, text: np.ndarray, _: Any) -> None:
-    lists = {key: np.array(names) for key, names in record.lists.items() if names}  # for readers of the file
+    lists = {
+        key: np.array(names) for key, names in record.lists.items() if names
+    }  # names for other readers of the file
     with path.open("wb") as file:
         np.savez(file, **{_ABOUT: text}, **record.arrays, **{k: v for k, v in lists.items() if k not in record.arrays})
     with zipfile.ZipFile(path, "a") as archive:
@@ -236,21 +238,21 @@ def _read_npz(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.nda
 
 
 def _npy(path: Path, key: str, content: bytes) -> np.ndarray:
-    """An array of numbers from the bytes of a .npy file, whose shape fits their number."""
+    """An array of numbers from the bytes of a .npy file, if they fit its shape."""
     import io
 
     file = io.BytesIO(content)
     if np.lib.format.read_magic(file) != (1, 0):
-        raise FileError(f"{path}: {key!r} is no plain array; expected numbers")
+        raise FileError(f"{path}: {key!r} is not a plain array; expected numbers")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in "fciu" or dtype.itemsize * math.prod(shape) != len(content) - file.tell():
-        raise FileError(f"{path}: {key!r} has {dtype} of shape {shape}; expected as many numbers as there are bytes")
+        raise FileError(f"{path}: {key!r} has {dtype} of shape {shape}; expected as many numbers as the bytes give")
     values = np.frombuffer(content, dtype=dtype, offset=file.tell())
     return values.reshape(shape, order="F" if fortran else "C")
 
 
 def _arrays_of(about: dict) -> list[str]:
-    """Names of the arrays in a description; a sparse matrix has three arrays."""
+    """Names of the arrays that a description lists; a sparse matrix has three."""
     return [key for key in about["shapes"] if f"{key}_indptr" not in about["shapes"]]
 
 
@@ -316,12 +318,14 @@ def _read_hdf5(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.nd
             for key in keys:
                 link = file.get(key, getlink=True)
                 data = file.get(key) if isinstance(link, h5py.HardLink) else None
-                # numbers that lie in this file as they are, so that no filter, link or other file is asked
+                # only numbers stored plainly in this file, so that reading uses no filter, link or other file
                 plain = (
                     isinstance(data, h5py.Dataset) and data.chunks is None and not data.external and not data.is_virtual
                 )
                 if not plain or data.dtype.kind not in "fciu" or data.nbytes > size:
-                    raise FileError(f"{path}: {key!r} is no plain array of numbers; expected one as save() writes it")
+                    raise FileError(
+                        f"{path}: {key!r} is not a plain array of numbers; expected one as save() writes it"
+                    )
                 found[key] = data[()]
             return found
 

@@ -1,6 +1,6 @@
-"""Robots from URDF files: links become bodies, joints become joints, visual shapes what is drawn.
+"""Robots from URDF files: links become bodies, joints become joints, visual shapes become the drawing.
 
-Meshes are read from the folder of the file and the one above it alone.
+Meshes are read only from the folder of the file and the one above it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ...validation.arguments import shown
 from ...validation.file_access import read_bytes
 from ...validation.xml_tree import Tag, tag_error, xml_tree
 
-_LARGEST = 50_000_000  # bytes of a file
-_SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
+_LARGEST = 50_000_000  # of a file
+_SINGLE = ("revolute", "continuous", "prismatic")  # joint types with one coordinate
 _JOINTS: dict[str, type[JointBase] | None] = {
     "revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar, "fixed": None, "floating": None,
 }  # fmt: skip
@@ -92,7 +92,7 @@ def read_urdf(path: str | os.PathLike, *, fixed: bool = True) -> MSystem:
 # -- robots -----------------------------------------------------------------------------------------------------------
 @dataclass
 class _Joint:
-    """A joint of the file: what it joins, where, and how."""
+    """A joint in the file: the links it joins, its pose, its type."""
 
     name: str
     kind: str
@@ -100,12 +100,12 @@ class _Joint:
     child: str
     at: Pose
     tag: Tag
-    follows: tuple[str, float, float] | None = None  # the joint that it mimics: times a multiplier, plus an offset
-    value: float = 0.0  # of its coordinate when every joint that mimics no other is at zero
+    follows: tuple[str, float, float] | None = None  # the joint it mimics, a multiplier and an offset
+    value: float = 0.0  # its coordinate when all independent joints are at zero
 
 
 class _Robot:
-    """What is in a file, checked piece by piece."""
+    """The contents of a file, checked piece by piece."""
 
     def __init__(self, path: Path, root: Tag):
         self.path, self.root = path, root
@@ -145,7 +145,7 @@ class _Robot:
         return float(self._numbers(tag, key, (default,))[0])
 
     def _pose(self, tag: Tag | None) -> Pose:
-        """The <origin> inside: xyz, and rpy about fixed axes x, y, z in turn."""
+        """The <origin> inside: xyz, and rpy about the fixed axes x, y, z in this order."""
         origin = tag.one("origin") if tag is not None else None
         roll, pitch, yaw = self._numbers(origin, "rpy", (0.0, 0.0, 0.0)).tolist()
         return Pose(self._numbers(origin, "xyz", (0.0, 0.0, 0.0))) @ Pose.rz(yaw) @ Pose.ry(pitch) @ Pose.rx(roll)
@@ -175,7 +175,7 @@ class _Robot:
         return other, self._number(mimic, "multiplier", 1.0), self._number(mimic, "offset", 0.0)
 
     def _set_values(self) -> None:
-        """Coordinates of joints that mimic others when every other joint is at zero."""
+        """Coordinates of joints that mimic others when all independent joints are at zero."""
         known = {joint.name: joint for joint in self.joints if joint.kind in _SINGLE}
         set_ = {joint.name for joint in self.joints if joint.follows is None}
         for joint in self.joints:
@@ -189,8 +189,8 @@ class _Robot:
                         f"a joint of the file of type {', '.join(_SINGLE)}",
                     )  # fmt: skip
                 if other in chain:
-                    raise self._error(joint.tag, f"{joint.name!r} mimics {other!r}, which mimics it",
-                                      "one of them that mimics none")  # fmt: skip
+                    raise self._error(joint.tag, f"{joint.name!r} mimics {other!r}, which in turn mimics it",
+                                      "one joint of the ring that mimics none")  # fmt: skip
                 joint = known[other]
             for name, one in reversed(chain.items()):
                 other, factor, offset = one.follows
@@ -198,7 +198,7 @@ class _Robot:
                 set_.add(name)
 
     def _order(self) -> tuple[str, list[_Joint]]:
-        """The link that all others hang from, and the joints from there outwards."""
+        """The root link, from which all others hang, and the joints from there outwards."""
         above: dict[str, _Joint] = {}
         for joint in self.joints:
             if joint.child in above:
@@ -225,7 +225,7 @@ class _Robot:
         return roots[0], order
 
     def system(self, fixed: bool) -> MSystem:
-        """All of it as a system."""
+        """The whole robot as a system."""
         root, order = self._order()
         system = MSystem(self.root.values.get("name", "").replace(".", "_") or "robot")
         origin = {root: IDENTITY}
@@ -253,19 +253,19 @@ class _Robot:
         if self.undrawn:
             warn(
                 f"{self.path}: {', '.join(self.undrawn[:6])}{' ...' if len(self.undrawn) > 6 else ''} cannot be drawn; expected "
-                "boxes, cylinders, spheres, and STL, OBJ or COLLADA meshes of one scale, which are there"
+                "boxes, cylinders, spheres, and existing STL, OBJ or COLLADA meshes with the same scale in all directions"
             )
         return system
 
     def _moved(self, joint: _Joint) -> Pose:
-        """What the value of a joint's coordinate does to its child."""
+        """The displacement of a joint's child by the value of its coordinate."""
         if not joint.value:
             return IDENTITY
         axis = self._axis(joint)
         axis = axis / (np.linalg.norm(axis) or 1.0)
         if joint.kind == "prismatic":
             return Pose(joint.value * axis)
-        return Pose.rotation(remainder(joint.value, 2.0 * pi) * axis)  # it may have made many turns
+        return Pose.rotation(remainder(joint.value, 2.0 * pi) * axis)  # the value may be many turns
 
     def _axis(self, joint: _Joint) -> np.ndarray:
         return self._numbers(joint.tag.one("axis"), "xyz", (1.0, 0.0, 0.0))
@@ -273,7 +273,7 @@ class _Robot:
     def _parameters(self, joint: _Joint) -> dict[str, object]:
         dynamics, limit = joint.tag.one("dynamics"), joint.tag.one("limit")
         if self._number(dynamics, "friction", 0.0):
-            warn(f"{self.path}: friction of {joint.name!r} is left out, as mse has none; expected damping alone")
+            warn(f"{self.path}: friction of {joint.name!r} is left out, as mse has none; expected damping only")
         out: dict[str, object] = {"axis": self._axis(joint)}
         if joint.kind == "planar":
             return out
@@ -296,7 +296,7 @@ class _Robot:
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
     def _shape(self, name: str, tag: Tag, link: Pose) -> Shape | None:
-        """The first visual of a link that can be drawn, as seen from the center of mass."""
+        """The first visual of a link that can be drawn, seen from the center of mass."""
         visuals = list(tag.all("visual"))
         for visual in visuals:
             geometry = visual.one("geometry")
@@ -337,12 +337,12 @@ class _Robot:
             return None
         found = [place for place in tries if place.resolve().is_relative_to(home.parent)]
         if not found:
-            raise self._error(form, f"leads to {shown(text)}, outside of {home.parent}", "meshes beside the file")
+            raise self._error(form, f"leads to {shown(text)}, outside of {home.parent}", "meshes near the file")
         there = next((place for place in found if place.is_file()), None)
         if there is None or kind is not Dae:
             return None if there is None else kind(there, scale=float(scale[0]), at=at)
         try:
-            # programs that show robots keep the axes of a file, whichever points upwards
+            # robot viewers ignore which axis of a mesh file points up
             return Dae(there, scale=float(scale[0]), at=at, upright=False)
         except MseError as error:
             warn(f"{self.path}: line {form.line}: this mesh is not drawn: {error}")

@@ -1,7 +1,7 @@
 """Zeros, poles and gain of each response of a state space: ``H(s) = k prod(s - z)/prod(s - p)``, in rad/s.
 
-Poles that an output does not show are left out first: from each motion's share of the response at rest.  Zeros are
-eigenvalues of what is left; the gain is the median over frequencies.  The product is compared with the response
+First, poles that an output does not show are removed, judged by each motion's share of the response at rest.  The zeros are
+eigenvalues of the remaining system; the gain is the median over frequencies.  The product is compared with the response
 before it is written.
 """
 
@@ -18,16 +18,16 @@ from ...analysis.time.state_space import StateSpace
 from ...errors import FileError, warn
 from ...numerics.blas_threads import one_thread
 
-_SEEN = 1e-13  # of the largest share of a response at rest: below it a motion is rounding there
-_ZERO = 1e-9  # of the largest response of a unit: what is rounding, or as good as not there
+_SEEN = 1e-13  # relative to the largest share of a response at rest: a smaller share is rounding
+_ZERO = 1e-9  # relative to the largest response of a unit: smaller ones are rounding or negligible
 _FINITE = (
     1e2,
     1e4,
     1e6,
     np.inf,
-)  # times the largest pole: zeros beyond come from rounding, as far as the response allows
-_MISSED = 1e-8  # of the peak: what the product may miss
-_CHECKED = 200  # frequencies where it is compared
+)  # relative to the largest pole: larger zeros come from rounding, if the response allows
+_MISSED = 1e-8  # relative to the peak: error of the product that is allowed
+_CHECKED = 200  # number of frequencies where they are compared
 
 
 class ZerosAndPoles(NamedTuple):
@@ -38,7 +38,7 @@ class ZerosAndPoles(NamedTuple):
     k: float
 
     def at(self, s: np.ndarray) -> np.ndarray:
-        """The response at complex s, multiplied in pairs, so that long products stay within the range of numbers."""
+        """The response at complex s, multiplied in pairs so that long products neither overflow nor underflow."""
         out = np.full(len(s), self.k, dtype=complex)
         for j in range(max(len(self.z), len(self.p))):
             if j < len(self.z):
@@ -49,7 +49,7 @@ class ZerosAndPoles(NamedTuple):
 
 
 class _Motion(NamedTuple):
-    """One motion of a state space: ``m' = n m + b u, y = c m``, its eigenvalues and their size, none below a thousandth."""
+    """One motion of a state space: ``m' = n m + b u, y = c m``, its eigenvalues and their size (at least a thousandth)."""
 
     n: np.ndarray
     b: np.ndarray
@@ -78,7 +78,7 @@ def _of_pair(motions: list[_Motion], d: float, output: int, input_: int) -> tupl
     a, p = sl.block_diag(*(m.n for m in seen)), np.concatenate([m.rates for m in seen]).astype(complex)
     b, c = np.concatenate([m.b[:, input_] for m in seen]), np.concatenate([m.c[output] for m in seen])
     largest, n = max(float(np.abs(p).max()), 1e-300), len(a)
-    # rows and columns of like size
+    # balance rows and columns
     u, y = np.abs(b).max() / largest, np.abs(c).max()
     whole = np.block([[a / largest, b[:, None] / (u * largest)], [c[None] / y, np.array([[d / (u * y)]])]])
     alpha, beta = sl.eig(whole, np.diag([1.0] * n + [0.0]), right=False, homogeneous_eigvals=True)
@@ -86,7 +86,7 @@ def _of_pair(motions: list[_Motion], d: float, output: int, input_: int) -> tupl
 
 
 def _product(z: np.ndarray, p: np.ndarray, s: np.ndarray, h: np.ndarray) -> tuple[ZerosAndPoles, float]:
-    """The product that comes nearest to a response h at s, with as few far zeros as that takes, and what it misses."""
+    """The product closest to a response h at s, with no more far zeros than it takes, and its error."""
     best, missed = ZerosAndPoles(z[:0], p, 0.0), np.inf
     for limit in _FINITE:
         some = z[np.abs(z) < limit * max(np.abs(p).max(initial=0.0), 1e-300)]
@@ -102,7 +102,7 @@ def _product(z: np.ndarray, p: np.ndarray, s: np.ndarray, h: np.ndarray) -> tupl
 
 @one_thread
 def zeros_and_poles(ss: StateSpace) -> tuple[dict[tuple[str, str], ZerosAndPoles], dict[tuple[str, str], float]]:
-    """Zeros, poles and gain by (output, input) of all responses that are not rounding, and what they miss where it is much."""
+    """Zeros, poles and gain by (output, input) of all responses above rounding, and the error where it is large."""
     motions = _motions(ss)
     rates = np.abs(np.concatenate([m.rates for m in motions])) if motions else np.ones(1)
     rates = rates[rates > 0] if np.any(rates > 0) else np.ones(1)
@@ -122,11 +122,11 @@ def zeros_and_poles(ss: StateSpace) -> tuple[dict[tuple[str, str], ZerosAndPoles
 
 
 def write_zeros_and_poles(file: Any, ss: StateSpace) -> None:
-    """Datasets z, p, k in the groups damped/zpk/<output>/<input> of an open HDF5 file; a warning where some are left out."""
+    """Datasets z, p, k in the groups damped/zpk/<output>/<input> of an open HDF5 file, with a warning if some are left out."""
     for name in (*ss.outputs, *ss.inputs):
         if "/" in name or name == "." * len(name):
             raise FileError(
-                f"{ss.name}: {name!r} cannot name a group of HDF5; expected a name without '/'; save it as .npz"
+                f"{ss.name}: {name!r} cannot be the name of an HDF5 group; expected a name without '/'; save it as .npz"
             )
     good, bad = zeros_and_poles(ss)
     for (output, input_), found in good.items():

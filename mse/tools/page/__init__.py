@@ -1,1 +1,1 @@
-"""The page in three dimensions: a working point, its modes and runs in one HTML file; ``viewer/`` is what draws it."""
+"""The page in three dimensions: a working point, its modes and runs in one HTML file, drawn by the scripts in ``viewer/``."""

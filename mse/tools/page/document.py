@@ -1,4 +1,4 @@
-"""One HTML file, or a piece of a notebook, that shows a working point in three dimensions and asks nobody for anything."""
+"""One HTML file, or a part of a notebook, that shows a working point in three dimensions and loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class View:
         self.page, self.height = page, height
 
     def _repr_html_(self) -> str:
-        # a document of its own: no style and no script of it touches the notebook's
+        # a separate document: its styles and scripts do not affect the notebook
         return (
             f'<iframe srcdoc="{html.escape(self.page, quote=True)}" sandbox="allow-scripts allow-downloads allow-modals" '
             f'title="3-D view" loading="lazy" allowfullscreen style="width:100%;height:{self.height}px;border:0;display:block">'
@@ -98,14 +98,14 @@ def _file(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """All scripts as one, whose names nothing else sees."""
+    """All scripts in one function, so that their names stay private."""
     return '(() => {\n"use strict";\n' + "\n".join(_file(name) for name in SCRIPTS) + "\n})();\n"
 
 
 def scene_data(
     wp: WorkingPoint, modes: Any = None, history: Any = None, trace: Any = None, compare: Any = None
 ) -> dict:
-    """Everything that the viewer knows of a working point, as plain data."""
+    """All data of a working point that the viewer needs, in plain types."""
     scene = Scene.of(wp)
     low, high = scene.bounds
     center = 0.5 * (low + high)

@@ -1,4 +1,4 @@
-"""Points, lines and triangles that the page draws, in groups that its reader can show and hide."""
+"""Points, lines and triangles that the page draws, in groups that can be shown and hidden."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...elements.joints import Spherical, Universal
 from ...elements.rigid_body import RigidBody
 from ..scene import Part, Scene
 
-# sizes of what stands for things without extent, as shares of the typical length of the picture
+# sizes of symbols for things without extent, relative to the typical length of the picture
 _BODY, _LEAST_BODY, _MARK, _JOINT, _TRIAD, _HEAD, _WHEEL = 0.09, 0.02, 0.009, 0.011, 0.05, 0.03, 0.1
-_FLAT = 0.2  # height of the plates that stand for the ground, by their sides
+_FLAT = 0.2  # height of the ground's plates relative to their sides
 _POINT = 1e-3  # extent below which an object is drawn as a mark
-_NARROW = 0.45  # of the length of an arrow: its head at most
+_NARROW = 0.45  # longest head of an arrow relative to its length
 _SIDES = 24
 
 
 class Mesh(NamedTuple):
-    """Points (n, 3) m, pairs of them that lines join, and triples that are faces."""
+    """Points (n, 3) m, pairs of points joined by lines, and triples that are faces."""
 
     points: Any
     segments: Any = ()
@@ -32,13 +32,12 @@ class Mesh(NamedTuple):
 
 
 class Geometry:
-    """What the page draws, collected: points with their carriers, and pieces with lines and triangles between them.
+    """Collects what the page draws: points with their carriers, and pieces with lines and triangles between them.
 
     A piece is a dictionary that the viewer reads: ``g`` its group, ``o`` the number of its object or -1, ``c`` its color,
     ``p``, ``s`` and ``t`` the first and the count of its points, segments and triangles, ``r`` half the thickness of its lines
-    (m), ``k`` their style, ``m`` half the side (m) of cubes at its points, ``h`` their height by
-    their side.  With ``q`` it stands for something without extent,
-    and its size means nothing.
+    (m), ``k`` their style, ``m`` half the side (m) of cubes at its points, ``h`` the ratio of their height to their side.
+    ``q`` marks a symbol for something without extent, whose size means nothing.
     """
 
     def __init__(self) -> None:
@@ -102,7 +101,7 @@ class Geometry:
         return piece
 
     def put_solid(self, group: str, obj: int, color: str, mesh: Mesh, carrier: int) -> None:
-        """Add a closed surface on one carrier that stands for something, and its edges."""
+        """Add a symbol with a closed surface on one carrier, and its edges."""
         self.put(group, obj, color, mesh, carrier, style="edge")["q"] = 1
 
     def put_marks(
@@ -114,7 +113,7 @@ class Geometry:
 
 
 def geometry(scene: Scene) -> Geometry:
-    """All that the page draws of a scene; objects are numbered as the scene's parts are."""
+    """Everything the page draws of a scene; objects have the numbers of the scene's parts."""
     out, size = Geometry(), scene.typical
     typical_mass = _typical_mass(scene)
     for number, part in enumerate(scene.parts):
@@ -130,7 +129,7 @@ def geometry(scene: Scene) -> Geometry:
 
 
 def _put_part(out: Geometry, number: int, part: Part, size: float) -> None:
-    """One object but for bodies without a shape, joints' axes and loads' arrows."""
+    """One object, except bodies without a shape, axes of joints and arrows of loads."""
     if part.role == "load" or (part.role == "body" and not len(part.triangles)):
         return
     if isinstance(part.obj, JointBase):
@@ -150,7 +149,7 @@ def _put_part(out: Geometry, number: int, part: Part, size: float) -> None:
 
 
 def _put_joint(out: Geometry, number: int, part: Part, size: float) -> None:
-    """A joint as a pin along its axis, or a ball, and a line where its frames are apart."""
+    """A joint as a pin along its axis or a ball, and a line if its frames are apart."""
     points, carriers = part.points, part.carriers
     if np.abs(points[1] - points[0]).max() > _POINT * size:
         out.put("objects", number, "joint", Mesh(points[:2], [(0, 1)]), carriers[:2])
@@ -226,7 +225,7 @@ def _mass(obj: MObject) -> float:
 
 
 def _body(part: Part, axes: np.ndarray, size: float, typical: float) -> Mesh:
-    """A box of the proportions that its inertia has, or a ball for a point mass; its size goes by its mass, within limits."""
+    """A box with the proportions of the body's inertia, or a ball for a point mass; its size follows its mass, within limits."""
     center, mass = part.points[0], _mass(part.obj)
     reach = np.clip(_BODY * np.cbrt(mass / typical) if mass else _LEAST_BODY, _LEAST_BODY, 2 * _BODY) * size
     inertia = part.obj.inertia if isinstance(part.obj, RigidBody) else np.zeros((3, 3))

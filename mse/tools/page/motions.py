@@ -1,4 +1,4 @@
-"""How the picture moves: modes, free and unstable motions, runs, traces, other poses, as the viewer reads them."""
+"""Motions of the picture for the viewer: modes, free and unstable motions, runs, traces, other poses."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .replay import replayed
 
 _MOST_MODES, _MOST_MOTIONS = 60, 40
 _MOST_SAMPLES, _MOST_PLACES = 2000, 200  # of a run and of a trace: more than a slider has steps
-_LOST = 2e-5  # of the largest displacement of a run: what 16-bit numbers lose too
+_LOST = 2e-5  # relative to the largest displacement of a run; 16-bit numbers lose as much
 
 
 def mode_list(scene: Scene, modes: Any) -> tuple[list[Mode], str]:
-    """The modes to show, and a sentence on those left out, if any; ModelError for what are no modes."""
+    """The modes to show, and a sentence on those left out, if any; ModelError if ``modes`` contains anything else."""
     if modes is None:
         return [], ""
     given = modes if isinstance(modes, Modes) else [modes] if isinstance(modes, Mode) else None
@@ -41,7 +41,7 @@ def mode_list(scene: Scene, modes: Any) -> tuple[list[Mode], str]:
 
 
 def of_modes(scene: Scene, modes: Sequence[Mode]) -> list[dict]:
-    """Motions of modes, with the entry of each in the list."""
+    """Motions of modes, each with its entry in the list."""
     out = []
     for mode in modes:
         twists = scene.twists(scene.coordinates(mode), omega2=abs(mode.eigenvalue) ** 2)
@@ -68,7 +68,7 @@ def _wave(mode: Mode) -> str:
 
 
 def of_working_point(scene: Scene, wp: WorkingPoint, modes: Sequence[Mode]) -> list[dict]:
-    """Its free and unstable motions; free ones are left out where all of them are among the ``modes`` that are shown."""
+    """Free and unstable motions of a working point; free ones are left out if ``modes`` already shows all of them."""
     out = []
     free = () if sum(mode.free for mode in modes) >= len(wp.free) else wp.free
     known = (("free", free, "free"), ("unstable", wp.unstable, "grows")) if wp.judged else ()
@@ -81,13 +81,13 @@ def of_working_point(scene: Scene, wp: WorkingPoint, modes: Sequence[Mode]) -> l
 
 
 def _motion(scene: Scene, twists: np.ndarray) -> dict:
-    """One motion whose largest displacement is 1 at quarter period, and the sensible amplitude that it starts with.
+    """One motion whose largest displacement is 1 at a quarter period, and a sensible amplitude to start with.
 
     The viewer shows ``amplitude (sin(p) re + cos(p) im)``, p the phase.
     """
     twists = _in_phase(scene, twists)
     reach, turn = scene.largest(twists)
-    # what only turns has no displacement to be measured by, so its angle is the measure
+    # a pure rotation has no displacement, so it is measured by its angle
     size = reach if reach > 1e-6 * turn * scene.size else turn
     size = size if size > 0.0 else 1.0
     out = {
@@ -102,7 +102,7 @@ def _motion(scene: Scene, twists: np.ndarray) -> dict:
 
 
 def _in_phase(scene: Scene, twists: np.ndarray) -> np.ndarray:
-    """A complex motion turned in phase so that the point that moves most is farthest where its real part shows."""
+    """A complex motion rotated in phase, so that its real part shows the point that moves most at its farthest."""
     if not np.iscomplexobj(twists):
         return twists
     moved = scene.displacements(*scene.drawn, twists)
@@ -122,7 +122,7 @@ def apart(scene: Scene, other: Scene) -> np.ndarray:
 
 
 def initial(scene: Scene) -> dict:
-    """The poses from which the search began."""
+    """The poses where the search began."""
     return shares(apart(scene, Scene.at(scene.topology, *initial_poses(scene.topology))))
 
 

@@ -1,4 +1,4 @@
-"""Arrays as short text that the viewer reads back: base64 of little-endian numbers, motions as 16-bit shares of a scale."""
+"""Arrays as short text for the viewer: base64 of little-endian numbers, motions as 16-bit fractions of a scale."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 
-_FULL = 32767  # the largest 16-bit number: what is left of a motion is 3e-5 of its largest entry
+_FULL = 32767  # the largest 16-bit number: resolves 3e-5 of a motion's largest entry
 
 
 def packed(values: np.ndarray, kind: str) -> str:
@@ -15,7 +15,7 @@ def packed(values: np.ndarray, kind: str) -> str:
 
 
 def shares(values: np.ndarray) -> dict:
-    """Twists (..., 6) as shares of the largest displacement and of the largest rotation among them."""
+    """Twists (..., 6) as fractions of the largest displacement and of the largest rotation among them."""
     values = np.asarray(values, dtype=float)
     scale = [float(np.abs(values[..., part]).max(initial=0.0)) for part in (slice(0, 3), slice(3, 6))]
     whole = np.zeros(values.shape)
@@ -26,6 +26,6 @@ def shares(values: np.ndarray) -> dict:
 
 
 def share_of(values: np.ndarray) -> dict:
-    """Numbers as shares of the largest of them."""
+    """Numbers as fractions of the largest one."""
     size = float(np.abs(values).max(initial=0.0))
     return {"scale": size, "i2": packed(np.rint(values / size * _FULL) if size > 0.0 else values, "i2")}

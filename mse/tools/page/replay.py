@@ -1,4 +1,4 @@
-"""The motion of all coordinates behind a run, of which a history keeps inputs and outputs."""
+"""The motion of all coordinates during a run, computed again from its history, which keeps only inputs and outputs."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from ...linear.linear_model import LinearModel
 from ...statics.working_point import WorkingPoint
 from ..scene import Scene
 
-_BLOCK = 2e7  # numbers that are held at once: 160 MB
-_ANOTHER = 1e-2  # of the largest output of the same unit: a difference that no rounding makes
-_BESIDE = 16  # samples beside a block, by which splines in it are as in the middle
+_BLOCK = 2e7  # numbers in memory at once: 160 MB
+_ANOTHER = 1e-2  # relative to the largest output of the same unit: a larger difference is not rounding
+_BESIDE = 16  # samples before and after a block, which make splines in it as accurate as in the middle
 
 
 def replayed(scene: Scene, wp: WorkingPoint, history: TimeResponse, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Times (t,) of at most ``most`` samples, and the twists (t, c, 6) of all carriers at them.
 
-    The run is computed again with all coordinates as outputs; ModelError where that gives other outputs than the history has.
+    The run is computed again with all coordinates as outputs; ModelError if its outputs differ from the history.
     """
     model = wp.linearize()
     unknown = [n for n in (*history.inputs, *history.outputs) if n not in (*model.inputs, *model.outputs)]
     if unknown:
         raise ModelError(
-            f"{wp.name}: the run of {history.name!r} has {unknown[0]!r}, which this system has not; expected one of this working "
-            "point's linear model: working_point.linearize().simulate(...)"
+            f"{wp.name}: the run of {history.name!r} has {unknown[0]!r}, which this system does not have; expected one of this "
+            "working point's linear model: working_point.linearize().simulate(...)"
         )
     count = len(history.time)
     if count < 2:
-        raise ModelError(f"{wp.name}: the run of {history.name!r} has {count} samples; expected two at least")
+        raise ModelError(f"{wp.name}: the run of {history.name!r} has {count} samples; expected at least two")
     every = -(-(count - 1) // (most - 1))
     chosen = np.arange(0, count, every)
     coordinates = _coordinates_over_time(model, history, chosen)
@@ -59,7 +59,7 @@ def _coordinates_over_time(model: LinearModel, history: TimeResponse, chosen: np
         reaction=sp.vstack([sp.csr_matrix((n, model.reaction.shape[1])), model.reaction], format="csr"),
     )
     known = history.holds or not history.inputs
-    # files of earlier versions do not tell how inputs went between samples; loops held them, runs joined them by lines
+    # files of earlier versions do not say how inputs vary between samples: loops held them, runs interpolated them linearly
     ways = [history.holds] if known else [(hold,) * len(history.inputs) for hold in ("foh", "zoh")]
     sizes = np.abs(history.values).max(axis=0, initial=0.0)
     limits = _ANOTHER * scales(sizes, history.output_units)
@@ -69,9 +69,7 @@ def _coordinates_over_time(model: LinearModel, history: TimeResponse, chosen: np
             return found
     remedy = "make both from one system"
     if "smooth" in history.holds and not len(history.between):
-        remedy += (
-            "; a recorded run keeps no more of a function than its samples, which have to resolve it: take a smaller dt"
-        )
+        remedy += "; a recorded run keeps only samples of functions, which must resolve them: take a smaller dt"
     raise ModelError(
         f"{model.name}: run again, the history's {off}; expected a run of this working point's linear model with the "
         f"inputs that it records; {remedy}"
@@ -81,7 +79,7 @@ def _coordinates_over_time(model: LinearModel, history: TimeResponse, chosen: np
 def _run_again(
     whole: LinearModel, names: tuple[str, ...], history: TimeResponse, limits: np.ndarray, chosen: np.ndarray
 ) -> tuple[np.ndarray, str | None]:
-    """All coordinates (t, n) at the chosen samples, and in words where an output differs from the history's by its limit (o,)."""
+    """All coordinates (t, n) at the chosen samples, and in words if an output differs from the history by its limit (o,)."""
     n, steps = len(names), len(history.time) - 1
     dt = float(history.time[-1] - history.time[0]) / steps
     block = max(1, int(_BLOCK / (n + len(history.outputs) + 1)))
@@ -107,7 +105,7 @@ def _run_again(
 
 
 def _inputs(history: TimeResponse, first: int, last: int) -> dict[str, Input]:
-    """The inputs of a history from one sample to another, which go between samples as they did."""
+    """The inputs of a history between two samples, varying between samples as they did."""
     inputs: dict[str, Input] = {}
     inner = 0
     for k, (name, hold) in enumerate(zip(history.inputs, history.holds, strict=True)):
@@ -125,12 +123,12 @@ def _inputs(history: TimeResponse, first: int, last: int) -> dict[str, Input]:
 
 
 def _at_nodes(values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """A smooth input, which a run asks for at all nodes of its steps at once."""
+    """A smooth input; a run asks for its values at all nodes of its steps at once."""
     return values
 
 
 def _interpolated(samples: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Values (n, 3) inside the steps between two samples of a smooth input, of which a recorded run keeps the samples alone."""
+    """Values (n, 3) inside the steps between two samples of a smooth input, interpolated as a recorded run keeps samples only."""
     begin, end = max(first - _BESIDE, 0), min(last + _BESIDE, len(samples) - 1)
     number = np.arange(begin, end + 1)
     degree = min(5, (len(number) - 1) // 2 * 2 + 1, len(number) - 1)

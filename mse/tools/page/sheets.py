@@ -1,4 +1,4 @@
-"""What the page tells of each object: parameters, poses of its frames, forces on them."""
+"""What the page says about each object: parameters, poses of its frames, forces on them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ..scene import Scene
 from .packing import packed
 
 _DIGITS = 6  # of forces, poses and tensions
-_MOST_FRAMES = 4  # of an object that are told: a beam has many nodes inside
+_MOST_FRAMES = 4  # frames listed for an object: a beam has many nodes inside
 
 
 class Sheets:
-    """Tables of objects; those of equal parameters share one of ``tables``."""
+    """Tables of objects; objects with equal parameters share one of ``tables``."""
 
     def __init__(self, scene: Scene, wp: WorkingPoint):
         self._scene, self._wp = scene, wp
         turns = np.array([rotation_vector(np.ascontiguousarray(u)) for u in scene.frame_U]).reshape(-1, 3)
         size = max(wp.size, np.abs(scene.frame_o).max(initial=0.0))
         self._poses = np.hstack([without_rounding(scene.frame_o, size), without_rounding(turns, 1.0)])
-        # as the tables show them: without what is rounding beside the largest of all
+        # as the tables show them: values that are rounding compared with the largest are left out
         self._loads, self._tensions = _rows(wp.forces), _rows(wp.tensions)
         self._reactions, self._joints = _rows(wp.reactions), _rows(wp.joint_coordinates)
         self.tables: list[list[list[str]]] = []
         self._known: dict[str, int] = {}
 
     def objects(self) -> list[dict]:
-        """One entry for each part of the scene, in their order."""
+        """One entry for each part of the scene, in order."""
         wp, out = self._wp, []
         for part in self._scene.parts:
             entry = {"n": part.path, "k": part.kind, "r": part.role, "s": self._sheet(part.obj), "f": _told(part)}
@@ -41,7 +41,7 @@ class Sheets:
                 entry["l"] = [_shortened(row[1:]) for row in self._loads[part.path][: len(entry["f"])]]
             elif part.path in wp.reactions:
                 (row,) = self._reactions.get(part.path, [()])
-                # joints of other channels than force and torque are in a table of their own
+                # joints with outputs other than force and torque have a table of their own
                 entry["x"] = _shortened(row if len(row) == 6 else wp.reactions[part.path])
             if part.path in wp.tensions:
                 entry["t"] = _short(self._tensions[part.path][0][0])
@@ -60,7 +60,7 @@ class Sheets:
         return self._known[key]
 
     def frames(self, center: np.ndarray) -> dict:
-        """Names, carriers, and origins about the center of the picture, of all frames."""
+        """Names, carriers and origins (relative to the center of the picture) of all frames."""
         scene = self._scene
         return {
             "names": scene.topology.frame_labels,
@@ -70,12 +70,12 @@ class Sheets:
 
 
 def _lines(text: str) -> str:
-    """The text of a parameter; of a matrix of real numbers, row by row."""
+    """The text of a parameter; a real matrix is written row by row."""
     if not text.startswith("[["):
         return text
     try:
         return "\n".join(" ".join(f"{float(x):.9g}" for x in row.split()) for row in text.strip("[]").split("]  ["))
-    except ValueError:  # of others, or with rows left out
+    except ValueError:  # not a real matrix, or rows are abbreviated
         return text
 
 
@@ -84,7 +84,7 @@ def _told(part) -> list[int]:
 
 
 def _rows(named: Named) -> dict[str, list[Sequence[Cell]]]:
-    """The rows of a table by what stands in their first cells, without these."""
+    """The rows of a table without their first cells, by the text in these."""
     out: dict[str, list[Sequence[Cell]]] = {}
     for name, *cells in named.table().rows:
         out.setdefault(str(name), []).append(cells)

@@ -1,4 +1,4 @@
-"""How well smaller models and grids stand for whole ones: what is left out, and how finely resonances are resolved."""
+"""How well reduced models and grids represent the full ones: errors of what is left out, resolution of resonances."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POINTS = 300
-_DECADES = 2  # of frequencies below the highest
+_DECADES = 2  # decades of frequency below the highest
 
 
 @drawing.register(LeftOut)
 def errors_left(left: LeftOut) -> Figure:
-    """Errors of the largest responses of one unit, displacements where there are some, and dots where the responses are."""
+    """Errors of the largest responses of one unit (displacements if there are any); dots show the responses."""
     figure = style.empty(None, 7.5, 4.5)
     axes = figure.subplots()
     f = _frequencies(left.up_to_hz)
@@ -67,7 +67,7 @@ def reduction_error(reduction: Reduction) -> Figure:
 
 @drawing.register(ResonanceGrid)
 def spacing(grid: ResonanceGrid) -> Figure:
-    """Distances between neighboring frequencies, and the resonances with the widths that these have to resolve."""
+    """Distances between neighboring frequencies, and the resonance widths that they have to resolve."""
     figure = style.empty(None, 7.5, 4.5)
     axes = figure.subplots()
     f, step = grid.frequencies_hz[:-1], np.diff(grid.frequencies_hz)
@@ -86,7 +86,7 @@ def _frequencies(top: float) -> np.ndarray:
 
 
 def _largest(left: LeftOut) -> tuple[list[tuple[int, int]], int]:
-    """Numbers of outputs and inputs of the responses drawn, and how many more there are that are not rounding."""
+    """Numbers of outputs and inputs of the responses drawn, and how many others are above rounding."""
     peaks = left.response.max(axis=0, initial=0.0)
     rounding = ROUNDING * largest_of_unit(left.response, left.output_units, left.input_units)
     every = [(int(o), int(i)) for o, i in zip(*np.nonzero(peaks > rounding), strict=True)]

@@ -21,9 +21,9 @@ from .sketch import Sketch
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_PICTURES, _SHOWN = 40, 50  # in a period, and the time of each in ms: two seconds in all
+_PICTURES, _SHOWN = 40, 50  # pictures in a period, and ms for each: two seconds in all
 _DPI = 90
-_COLORS = 128  # of a picture; a GIF has at most 256
+_COLORS = 128  # in a picture; a GIF has at most 256
 
 
 def save_animation(
@@ -37,7 +37,7 @@ def save_animation(
     """See :meth:`.WorkingPoint.save_animation`."""
     path = file_path(path)
     if path.suffix.lower() != ".gif":
-        raise FileError(f"{path}: a file of this kind cannot hold an animation; expected a name such as 'mode.gif'")
+        raise FileError(f"{path}: a file of this kind cannot store an animation; expected a name such as 'mode.gif'")
     chosen = chosen_motion(wp, modes, number, motion)
     if chosen is None:
         raise ModelError(
@@ -45,7 +45,7 @@ def save_animation(
         )
     pictures = period(wp, chosen)
     out = io.BytesIO()
-    # one palette for all, or colors would flicker
+    # one palette for all pictures, since colors would flicker otherwise
     palette = pictures[0].quantize(_COLORS, dither=0)
     first, *others = (picture.quantize(palette=palette, dither=0) for picture in pictures)
     first.save(out, format="GIF", save_all=True, append_images=others, duration=_SHOWN, loop=0, optimize=True)
@@ -53,7 +53,7 @@ def save_animation(
 
 
 def period(wp: WorkingPoint, motion: Motion | Mode) -> list[Image]:
-    """Pictures of one period, the first with the largest displacements; the system stands in gray behind."""
+    """Pictures of one period, the largest displacements first; the undisplaced system is gray in the background."""
     image = needed("PIL.Image", "plot", "animations", "pillow")
     scene = Scene.of(wp)
     displaced = Displacement.of(scene, motion)
@@ -62,13 +62,13 @@ def period(wp: WorkingPoint, motion: Motion | Mode) -> list[Image]:
     sketch = Sketch(extremes[0], None, wp._topology.gravity, behind=scene, within=extremes)
     figure = sketch.drawn(f"{wp.name}\n{displaced.name}", frames=False, names=False, arrows=False)
     figure.set_dpi(_DPI)
-    # a real motion comes back as it went
+    # a real motion returns the way it went, so half a period is enough
     count = _PICTURES if np.iscomplexobj(displaced.twists) else _PICTURES // 2 + 1
     pictures = []
     for turn in turns[:count]:
         sketch.show(scene.moved((displaced.twists * turn).real))
         pictures.append(image.fromarray(_pixels(figure)))
-        figure.set_layout_engine("none")  # nothing moves from now on but the system
+        figure.set_layout_engine("none")  # from now on only the system moves
     return pictures + pictures[count - 2 : 0 : -1][: _PICTURES - count]
 
 

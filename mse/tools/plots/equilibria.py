@@ -33,7 +33,7 @@ def bifurcation_diagram(trace: Trace, *, coordinate: str | None = None) -> Figur
     y = without_rounding([read(wp) for wp in trace.working_points])
     told: set[bool] = set()
     for piece in np.split(np.arange(len(y)), np.flatnonzero(np.diff(trace.stable.astype(int))) + 1):
-        on = np.append(piece, piece[-1] + 1)[: len(y) - piece[0]]  # on to the next piece, without a gap
+        on = np.append(piece, piece[-1] + 1)[: len(y) - piece[0]]  # extended to the next piece, so that no gap shows
         stable = bool(trace.stable[piece[0]])
         label = None if stable in told else "stable" if stable else "unstable"
         told.add(stable)
@@ -52,7 +52,7 @@ def bifurcation_diagram(trace: Trace, *, coordinate: str | None = None) -> Figur
 
 
 def _unit(trace: Trace) -> str:
-    """Unit of the parameter of a trace, where it is one of an object."""
+    """Unit of the parameter of a trace, if it is the parameter of an object."""
     path, _, name = trace.parameter.rpartition(".")
     system = trace.working_points[0].system
     declared = type(system[path] if path else system).declared_parameters
@@ -60,7 +60,7 @@ def _unit(trace: Trace) -> str:
 
 
 def _coordinate(trace: Trace, name: str | None) -> tuple[str, str, Callable[[WorkingPoint], float]]:
-    """Name and unit of the coordinate that is drawn, and how it is read."""
+    """Name and unit of the coordinate to draw, and a function that reads it."""
     first, last = trace.working_points[0], trace.working_points[-1]
     if name is None:
         reach = {n: max(abs(wp.poses[n].o - p.o).max() for wp in trace.working_points) for n, p in first.poses.items()}

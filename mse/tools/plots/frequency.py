@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 
-_LEAST = 1e-9  # of the largest response of its unit: what is smaller is not drawn unless asked for
-_ALIKE = 1e-3  # of its size, at all frequencies: curves nearer to each other hide each other (tests/tools/plots/test_plots.py)
-# Samples on either side of a change of sign: of 8,319 with one sample or more between poles and zeros one is missed, 12 with 6.
-# tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros fails with 2.
+_LEAST = 1e-9  # relative to the largest response of its unit: smaller ones are drawn only if asked for
+_ALIKE = (
+    1e-3  # relative difference at all frequencies below which curves hide each other (tests/tools/plots/test_plots.py)
+)
+# Samples on either side of a change of sign: of 8,319 changes with a sample or more between poles and zeros this misses one, and
+# 6 miss 12.  tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros fails with 2.
 _AROUND = 10
-# rad: a phase as near to half a turn as that is half a turn
+# rad: a phase step this close to half a turn is half a turn
 # (tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros)
 _ROUNDING = 1e-6
-# Of half a turn: a larger step between samples may go either way round.  Of 231 responses with a loss factor of 1e-6 none is
-# wrong with it, 13 with 0.999999 (tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros).
+# Of half a turn: a larger step between samples may be in either direction.  Of 231 responses with a loss factor of 1e-6 none
+# is wrong with it, 13 with 0.999999 (tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros).
 _EITHER = 0.99
 
 
@@ -80,12 +82,12 @@ def bode(
 
 
 def _largest(response: FrequencyResponse) -> tuple[list[tuple[str, str]], int]:
-    """The responses drawn by default, and how many more there are that are not rounding."""
+    """The responses drawn by default, and how many others are above rounding."""
     every = response.pairs()
     counts = Counter(response.unit(*pair) for pair in every)
-    # displacements are what most look for; of equally frequent ones the first
+    # displacements are what most users look for; of equally frequent units the first
     unit = max(counts, key=lambda unit: (unit.startswith("m/"), counts[unit]), default="")
-    # by the median: at a resonance without damping even rounding grows large
+    # measured by the median: at an undamped resonance even rounding grows large
     size = {pair: float(np.median(np.abs(response[pair]))) for pair in every if response.unit(*pair) == unit}
     least = _LEAST * max(size.values(), default=0.0)
     largest = sorted(size, key=lambda pair: -size[pair])[: style.MOST_CURVES]
@@ -94,7 +96,7 @@ def _largest(response: FrequencyResponse) -> tuple[list[tuple[str, str]], int]:
 
 
 def _alike(curves: Mapping[Pair, np.ndarray], response: FrequencyResponse) -> dict[Pair, list[Pair]]:
-    """Of each curve to be drawn, all responses that it shows."""
+    """All responses that each drawn curve stands for."""
     out: dict[Pair, list[Pair]] = {}
     for pair, h in curves.items():
         same = (
@@ -107,7 +109,7 @@ def _alike(curves: Mapping[Pair, np.ndarray], response: FrequencyResponse) -> di
 
 
 def _pairs(response: FrequencyResponse, pairs: Any) -> list[tuple[str, str]]:
-    """The pairs wanted, each once; ModelError with the possible ones where they are none."""
+    """The requested pairs, each once; ModelError with the possible ones if they are not pairs."""
     there_are = ", ".join(f"({o!r}, {i!r})" for o, i in response.pairs()[: style.MOST_CURVES]) or "none"
     expected = f"pairs of (output, input) names, such as {there_are}"
     found = items(response.name, "pairs", pairs, object, expected)
@@ -115,16 +117,16 @@ def _pairs(response: FrequencyResponse, pairs: Any) -> list[tuple[str, str]]:
         found = [found]
     for pair in found:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ModelError(f"{response.name}: pairs hold {shown(pair)}; expected {expected}")
-        response.unit(*pair)  # refuses names that it does not have
+            raise ModelError(f"{response.name}: pairs contain {shown(pair)}; expected {expected}")
+        response.unit(*pair)  # refuses unknown names
     return list(dict.fromkeys((str(o), str(i)) for o, i in found))
 
 
 def continuous_phase(f: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Phase (rad) over ascending f without jumps of whole turns, from -pi to pi at first and -pi where it could be both.
+    """Phase (rad) over ascending f without jumps of whole turns; the first is from -pi to pi, and -pi if both fit.
 
-    Between two samples an undamped or hardly damped response may turn by half a turn either way: it rises at a zero and falls
-    at a pole.  The rational function through the samples around tells how many of them lie between the two.
+    Between two samples an undamped or hardly damped response may change by half a turn in either direction: the phase rises at a
+    zero and falls at a pole.  A rational function through the samples around shows how many of each are between the two.
     """
     if not len(h):
         return np.zeros(0)
@@ -139,10 +141,10 @@ def continuous_phase(f: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 
 def _zeros_less_poles(f: np.ndarray, h: np.ndarray, k: int) -> int:
-    """How many more zeros than poles a response has between samples k and k + 1, where it turns by half a turn; -1 if unclear.
+    """How many more zeros than poles a response has between samples k and k + 1, at a phase step of half a turn; -1 if unclear.
 
-    Zeros and poles of a rational function by interpolation, in barycentric form: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM
-    J. Sci. Comput. 40 (2018) A1494.  A pole made by rounding has a zero next to it, so both cancel.
+    The zeros and poles are those of a rational interpolation in barycentric form: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM
+    J. Sci. Comput. 40 (2018) A1494.  A pole made by rounding has a zero next to it, so the two cancel.
     """
     first = max(min(k + 1 - _AROUND, len(f) - 2 * _AROUND), 0)
     on = first + np.unique(f[first : first + 2 * _AROUND], return_index=True)[1]
@@ -159,8 +161,8 @@ def _zeros_less_poles(f: np.ndarray, h: np.ndarray, k: int) -> int:
 
 
 def _roots_within(at: np.ndarray, weights: np.ndarray, half: float) -> int:
-    """Number of roots of ``sum_j weights_j/(x - at_j)`` from -half to half, and no farther from the real axis."""
-    import scipy.linalg as sl  # figures without sign changes need not wait for it
+    """Number of roots of ``sum_j weights_j/(x - at_j)`` with real part from -half to half and no larger imaginary part."""
+    import scipy.linalg as sl  # imported here, since figures without sign changes do not need it
 
     a = np.block([[np.zeros((1, 1)), weights / np.abs(weights).max()], [np.ones((len(at), 1)), np.diag(at)]])
     roots = sl.eigvals(a, np.diag([0.0] + [1.0] * len(at)))
@@ -169,7 +171,7 @@ def _roots_within(at: np.ndarray, weights: np.ndarray, half: float) -> int:
 
 
 def _phase_axis(axes: Axes) -> None:
-    """Ticks at quarter, half or whole turns, whichever are few."""
+    """Ticks at quarter, half or whole turns, the finest that are still few."""
     from matplotlib.ticker import MultipleLocator
 
     drawn = [line.get_ydata() for line in axes.lines]

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Displacement(NamedTuple):
-    """A motion of a scene, large enough to be seen.
+    """A motion of a scene, scaled so that it can be seen.
 
-    ``twists`` (c, 6) are the carriers' twists, complex where phases differ, the displacements largest at phase 0; ``name`` says
-    what moves and by how much it is drawn; ``steady`` that it grows or drifts instead of swinging.
+    ``twists`` (c, 6) are the carriers' twists, complex if phases differ, with the largest displacements at phase 0; ``name``
+    says what moves and by how much it is drawn; ``steady`` is True if it grows or drifts instead of swinging.
     """
 
     twists: np.ndarray
@@ -38,12 +38,12 @@ class Displacement(NamedTuple):
 
     @classmethod
     def of(cls, scene: Scene, motion: Motion | Mode) -> Displacement:
-        """A mode or motion of the system of a scene; ModelError where it is of another."""
+        """A mode or motion of the scene's system; ModelError if it belongs to another system."""
         mode = motion if isinstance(motion, Mode) else None
         omega = abs(mode.eigenvalue.imag) if mode else 0.0
         twists = scene.twists(scene.coordinates(motion), omega2=omega**2)
         twists = twists * scene.amplitude(twists)
-        # a common phase means nothing: the one at which most moves most
+        # the common phase is arbitrary: take the one with the largest motion
         square = np.sum(scene.displacements(scene.frame_o, scene.frame_carrier, twists) ** 2) + np.sum(twists**2)
         twists = twists * np.exp(-0.5j * np.angle(square)) if np.iscomplexobj(twists) else twists
         reach, turn = scene.largest(twists)
@@ -62,7 +62,7 @@ class Displacement(NamedTuple):
 def chosen_motion(
     wp: WorkingPoint, modes: Modes | Mode | None, number: int | None, motion: Motion | None
 ) -> Motion | Mode | None:
-    """The mode or motion that is asked for, if any; ModelError where it is not clear which."""
+    """The mode or motion that is asked for, if any; ModelError if the request is ambiguous."""
     if motion is not None and modes is not None:
         raise ModelError(f"{wp.name}: both modes and a motion are given; expected one of them")
     if number is not None and not isinstance(modes, Modes):
@@ -113,7 +113,7 @@ def _working_point(
 def last_stable(
     instability: Instability, *, frames: bool | None = None, names: bool = True, ax: Axes | None = None
 ) -> Figure:
-    """The last working point that is known to be stable in gray, moved along the motion that gives way.
+    """The last working point known to be stable in gray, displaced along the motion that gives way.
 
     The options are as for working points.
     """

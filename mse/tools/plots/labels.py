@@ -1,6 +1,6 @@
-"""Names beside points of a picture in three dimensions, where they cover neither each other nor other texts.
+"""Names beside points of a picture in three dimensions, placed so that they cover neither each other nor other texts.
 
-Imported only where a picture is drawn, since it needs matplotlib.
+Imported only when a picture is drawn, since it needs matplotlib.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 from mpl_toolkits.mplot3d import proj3d
 
-_DISTANCES = (8.0, 14.0, 22.0, 32.0)  # points, from the place to the nearest side of its name
+_DISTANCES = (8.0, 14.0, 22.0, 32.0)  # points, from the place to the nearest side of the name
 
 
 class Labels(Artist):
-    """Names at points (n, 3) m, which find their places whenever the axes are drawn, and hide where there is none.
+    """Names at points (n, 3) m, placed anew whenever the axes are drawn; a name that finds no place is hidden.
 
-    It is drawn before everything else, and then moves the names, which are texts of the axes and drawn later.
+    This artist is drawn first and only moves the names, which are texts of the axes and are drawn later.
     """
 
     def __init__(self, axes, points: np.ndarray, names: Sequence[str]):
@@ -31,8 +31,8 @@ class Labels(Artist):
         self._texts = []
         for name in names:
             text = Text(text=name, fontsize="small", transform=IdentityTransform(), zorder=20)
-            text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])  # read in front of dark objects, too
-            text.set_in_layout(False)  # where it is follows from the layout
+            text.set_path_effects([withStroke(linewidth=2.0, foreground="white")])  # legible on dark objects, too
+            text.set_in_layout(False)  # the layout decides its place, so it must not affect the layout
             self._texts.append(axes.add_artist(text))
         axes.add_artist(self)
 
@@ -59,9 +59,9 @@ class Labels(Artist):
 
 
 def _others(axes) -> list:
-    """Texts that names must not cover: legend, title, and labels and numbers of the axes where they were last drawn."""
+    """Texts that names must not cover: legend, title, and labels and numbers of the axes as last drawn."""
     three = axes.xaxis, axes.yaxis, axes.zaxis
-    # get_ticklabels would put the numbers where axes in two dimensions have them
+    # get_ticklabels would put the numbers where two-dimensional axes have them
     numbers = [tick.label1 for axis in three for tick in axis.get_major_ticks()]
     texts = [axes.title, *(axis.label for axis in three), *numbers]
     legend = axes.get_legend()
@@ -69,7 +69,7 @@ def _others(axes) -> list:
 
 
 def _corners(place: np.ndarray, box, scale: float) -> Iterator[tuple[float, float]]:
-    """Positions of a text with that box around a place at several distances, nearest first, to the right first."""
+    """Possible positions of a text with that box around a place, nearest first and to the right first."""
     width, height = box.width, box.height
     for distance in _DISTANCES:
         d = scale * distance

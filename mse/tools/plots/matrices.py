@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-_MOST_NAMES, _MOST_LINES = 15, 25  # beside a picture: names of blocks, and lines of text without room between them
-_DECADES = 3  # of poles on a linear axis, whose shortest would be a hundredth of a millimeter from 0
+_MOST_NAMES, _MOST_LINES = 15, 25  # most names of blocks beside a picture, and most lines of text that fit there
+_DECADES = 3  # of poles on a linear axis; with more the smallest would be a hundredth of a millimeter from 0
 
 
 @drawing.register(LinearModel)
 def sparsity(model: LinearModel) -> Figure:
-    """Which coordinates the stiffness couples, beyond rounding, with the objects' names where there is room."""
+    """Which coordinates the stiffness couples beyond rounding, with the objects' names if there is room."""
     figure = style.empty(None, 6.5, 6.0)
     axes = figure.subplots()
     k = model.K.tocoo()
@@ -39,7 +39,7 @@ def sparsity(model: LinearModel) -> Figure:
     sizes = np.array([size for _, size in runs], dtype=int)
     ends = np.cumsum(sizes)
     middles = ends - 0.5 * (sizes + 1)
-    line = model.size / _MOST_LINES  # coordinates beside a line of text
+    line = model.size / _MOST_LINES  # coordinates per line of text
     shown: list[int] = []
     for k, middle in enumerate(middles):
         if not shown or middle - middles[shown[-1]] >= line:
@@ -57,9 +57,9 @@ def sparsity(model: LinearModel) -> Figure:
 
 
 def _named_runs(coordinates: Sequence[str]) -> list[tuple[str, int]]:
-    """Coordinates in a row that belong together, by name, and how many they are.
+    """Consecutive coordinates that belong together: a name and their number.
 
-    They are nodes and bodies where there is room for a line of text for each, or else what these are parts of.
+    Each run is a node or body if there is a line of text for each, or else the object that these are parts of.
     """
     paths = [c.rsplit(".", 1)[0].split(".") for c in coordinates]
     runs: list[tuple[str, int]] = []
@@ -74,7 +74,7 @@ def _named_runs(coordinates: Sequence[str]) -> list[tuple[str, int]]:
 def poles(ss: StateSpace) -> Figure:
     """Eigenvalues of A in the complex plane; those right of the dashed line grow.
 
-    Where they are spread over more than three decades, both axes are logarithmic beyond the smallest.
+    If they are spread over more than three decades, both axes are logarithmic beyond the smallest.
     """
     figure = style.empty(None, 6.5, 5.0)
     axes = figure.subplots()
@@ -94,7 +94,7 @@ def poles(ss: StateSpace) -> Figure:
 
 
 def _pole_axis(axes: Axes, axis: Axis, values: np.ndarray) -> None:
-    """One axis of the complex plane: linear, or logarithmic to both sides where values spread over decades."""
+    """One axis of the complex plane: linear, or symmetric logarithmic if the values are spread over decades."""
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     x = axis.axis_name == "x"
@@ -109,7 +109,7 @@ def _pole_axis(axes: Axes, axis: Axis, values: np.ndarray) -> None:
         return
     first, last = int(np.floor(np.log10(lengths.min()))), int(np.ceil(np.log10(lengths.max())))
     set_scale("symlog", linthresh=10.0**first)
-    # the smallest power stands next to 0, and its number would touch it
+    # leave out the number of the smallest power, which would touch the 0 next to it
     powers = 10.0 ** np.arange(last, first, -max(1, -(-(last - first) // 3)))
     axis.set_major_locator(FixedLocator([*-powers, 0.0, *powers[::-1]]))
     axis.set_minor_locator(NullLocator())

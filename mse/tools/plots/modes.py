@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SHARE = 0.01  # of the kinetic energy of a mode: objects with less in all modes are not named
+_SHARE = 0.01  # of a mode's kinetic energy: objects with less in all modes are not named
 
 
 @drawing.register(Modes)
@@ -53,7 +53,7 @@ def mode_bars(modes: Modes, *, max_modes: int = 40) -> Figure:
 
 
 def _frequencies(axes: Axes, modes: Modes, number: np.ndarray) -> None:
-    """A bar for each mode up to its frequency, which stands above it."""
+    """A bar for each mode up to its frequency, with the frequency above it."""
     count = len(number)
     f, unstable = modes.frequencies_hz[:count], modes.unstable[:count]
     zero = f == 0
@@ -61,7 +61,7 @@ def _frequencies(axes: Axes, modes: Modes, number: np.ndarray) -> None:
     swings = ~unstable & ~zero
     axes.bar(number[swings], f[swings] - floor, bottom=floor, color=style.BLUE, label="oscillating")
     if unstable.any():
-        # an undamped mode that grows does so without oscillating
+        # without damping, an unstable mode grows without oscillating
         label = "unstable" if modes.damped else "unstable: growth rate / 2 pi"
         axes.bar(
             number[unstable],
@@ -88,7 +88,7 @@ def _frequencies(axes: Axes, modes: Modes, number: np.ndarray) -> None:
         )
     high = max(f.max(initial=0.0), 3 * floor)
     style.magnitude_axis(axes, [np.array([floor, high])])
-    # room above for the numbers: a share of the decades shown
+    # leave room for the numbers above: a fraction of the decades shown
     axes.set_ylim(floor, high * (high / floor) ** 0.28)
     axes.set_ylabel("frequency (Hz)")
     axes.grid(True, axis="y", color="0.85", linewidth=0.7)
@@ -99,7 +99,7 @@ def _frequencies(axes: Axes, modes: Modes, number: np.ndarray) -> None:
 
 @drawing.register(Mode)
 def no_shape(mode: Mode) -> Figure:
-    """A mode by itself has no geometry: refused, with the call that draws its shape."""
+    """Refuse to draw a mode by itself, which has no geometry, with the call that draws its shape."""
     raise ModelError(
         f"{mode.name}: mode {mode.number} alone has no geometry to draw; expected its working point, too; write "
         f"working_point.plot(modes=modes, number={mode.number})"

@@ -15,8 +15,8 @@ from . import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-_QUIET = 1e-4  # of the total: a source that stays below it at all frequencies leaves the picture, as designers expect
-_MOST = style.MOST_CURVES - 1  # sources by name: the last color is that of the total
+_QUIET = 1e-4  # relative to the total: a source below it at all frequencies is left out, as designers expect
+_MOST = style.MOST_CURVES - 1  # sources drawn by name; the last color is for the total
 
 
 @drawing.register(NoiseBudget)
@@ -70,7 +70,7 @@ def noise_budget(
 
 
 def _limits(axes, drawn: Sequence[np.ndarray], total: np.ndarray) -> None:
-    """A logarithmic axis from a thousandth of the least of the total up."""
+    """A logarithmic axis from a thousandth of the lowest total upwards."""
     positive = total[total > 0.0]
     floor = 1e-3 * float(positive.min()) if len(positive) else 0.0
     style.magnitude_axis(axes, [np.where(own > floor, own, 0.0) for own in drawn])

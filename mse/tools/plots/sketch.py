@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMES = 40
-_MOST_TRIADS = 12  # drawn unless asked for
+_MOST_TRIADS = 12  # drawn by default
 _MOST_ARROWS = 12  # of actuators and sensors drawn at their full length
-_TRIAD, _GROUND, _HEAD = 0.06, 0.05, 0.03  # of the size of the scene
-# neutral, since objects have the colors
+_TRIAD, _GROUND, _HEAD = 0.06, 0.05, 0.03  # relative to the size of the scene
+# the axes of triads are black, since colors stand for objects
 _AXES = (("x", 2.0, "-"), ("y", 0.9, "-"), ("z", 0.9, (0, (2, 1))))
-_WIDTH, _LEAST, _MOST = 7.0, 2.6, 7.5  # inches: of a figure of its own, and heights between title and legend
+_WIDTH, _LEAST, _MOST = (
+    7.0,
+    2.6,
+    7.5,
+)  # inches: width of a figure of its own, and limits of the height between title and legend
 _AROUND = 1.3  # inches for title and legend
-_FILLED = np.array([0.70, 0.84])  # of the axes' width and height, by the box: the rest is for numbers and labels
+_FILLED = np.array([0.70, 0.84])  # share of the axes' width and height for the box; numbers and labels take the rest
 _ROLES = ("body", "beam", "wire", "spring", "joint", "element")
 
 
 class Sketch:
-    """A picture of a scene, with the scene ``behind`` it in gray for comparison, and room for those ``within`` it, too."""
+    """A picture of a scene, with the scene ``behind`` it in gray for comparison, and room for the scenes ``within`` it."""
 
     def __init__(
         self,
@@ -51,7 +55,7 @@ class Sketch:
         self.high = np.max([high for _, high in bounds], axis=0)
         self.size = max(float((self.high - self.low).max()), 1e-3)
         self.alone = ax is None
-        self.handles: list = []  # of the legend
+        self.handles: list = []  # for the legend
         self.solids = solids.collection(solids.polygons(scene, pale=False, size=self.size), above=2.0)
 
     def show(self, scene: Scene) -> None:
@@ -63,7 +67,7 @@ class Sketch:
 
     def drawn(self, title: str, *, frames: bool | None, names: bool, arrows: bool = True) -> Figure:
         """Draw everything and return the figure."""
-        self.axes.computed_zorder = False  # one collection holds all solids, and sorts them
+        self.axes.computed_zorder = False  # all solids are one collection, which sorts them itself
         self.axes.add_collection3d(self.solids, autolim=False)
         if self.behind is not None:
             gray = solids.polygons(self.behind, pale=True, size=self.size)
@@ -75,7 +79,7 @@ class Sketch:
             self._triads(_MOST_TRIADS if frames is None else None)
         self._box()
         self._gravity()
-        # of a panel of its own: as wide as that
+        # in a panel of a larger figure, as wide as the panel
         width = self.figure.bbox.width if self.alone else self.axes.bbox.width
         self.axes.set_title(style.wrapped(title, width / self.axes.figure.dpi))
         self._legend()
@@ -86,7 +90,7 @@ class Sketch:
 
     # -- objects ----------------------------------------------------------------------------------------------
     def _ground(self) -> None:
-        """A plate with hatches below, wherever something is clamped to the ground that is not read or driven alone."""
+        """A plate with hatches below it wherever something other than a sensor or actuator is clamped to the ground."""
         firm = {p.path for p in self.scene.parts if p.role != "channel" or p.obj.role != "free"}
         places = [
             place
@@ -101,7 +105,7 @@ class Sketch:
         across = np.cross(down, np.eye(3)[np.argmin(np.abs(down))])
         across /= np.linalg.norm(across)
         a, b = 0.5 * _GROUND * self.size * across, 0.5 * _GROUND * self.size * np.cross(down, across)
-        # hatches are on the side where nothing is
+        # hatches are on the side away from the system
         middle = 0.5 * (self.low + self.high)
         lines = []
         for place in places:
@@ -149,7 +153,7 @@ class Sketch:
                 )
 
     def _arrow(self, arrow: Arrow, *, short: bool) -> list[np.ndarray]:
-        """Shaft and head of an arrow; a short one is the end of it."""
+        """Shaft and head of an arrow; a short one is only its end."""
         tail, tip = arrow.points
         length = np.linalg.norm(tip - tail)
         if not length > 1e-6 * self.size:
@@ -163,7 +167,7 @@ class Sketch:
         return [np.array([tail, tip]), *(np.array([tip, tip - head * (way + b)]) for b in barbs)]
 
     def _triads(self, most: int | None) -> None:
-        """The axes of all frames, one triad where several coincide; none where there are more than ``most`` of them."""
+        """The axes of all frames, one triad for coinciding frames; none if there are more than ``most``."""
         o, u = self.scene.frame_o, self.scene.frame_U
         fine = 1e-6 * self.size
         key = np.hstack([np.round(o / fine), np.round(u.reshape(len(u), 9), 6)])
@@ -183,7 +187,7 @@ class Sketch:
             Labels(self.axes, np.array(middle).reshape(-1, 3), [p.path for p in bodies])
 
     def _gravity(self) -> None:
-        """An arrow along gravity beside the scene, without a claim on size."""
+        """An arrow along gravity beside the scene; its length means nothing."""
         size = float(np.linalg.norm(self.gravity))
         if not size:
             return
@@ -197,7 +201,7 @@ class Sketch:
 
     # -- axes and legend ----------------------------------------------------------------------------------------
     def _box(self) -> None:
-        """Equal scales, without the long flat boxes that a hanging chain would make; few ticks, with room for their numbers."""
+        """Equal scales, but not the long flat box that a hanging chain would make; few ticks, with room for their numbers."""
         from matplotlib.ticker import MaxNLocator
         from mpl_toolkits.mplot3d import proj3d
 
@@ -206,14 +210,14 @@ class Sketch:
         axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
         axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
         axes.set_zlim(middle[2] - half[2], middle[2] + half[2])
-        axes.set_box_aspect(tuple(half))  # an array would be scaled in place
-        # the layout does not know how far labels of 3-D axes reach: leave them room
+        axes.set_box_aspect(tuple(half))  # matplotlib would scale an array in place
+        # the layout does not know how far the labels of 3-D axes reach, so leave room for them
         corners = middle + half * np.array(list(product((-1.0, 1.0), repeat=3)))
         x, y, _ = proj3d.proj_transform(*corners.T, axes.get_proj())
         square = np.ptp(axes.transLimits.inverted().transform([(0.0, 0.0), (1.0, 1.0)]), axis=0)
-        extent = np.array([np.ptp(x), np.ptp(y)]) / square  # of the square that 3-D axes take
+        extent = np.array([np.ptp(x), np.ptp(y)]) / square  # relative to the square that 3-D axes take
         width, height = self.figure.bbox.size / self.figure.dpi
-        if self.alone:  # a figure as high as the box needs
+        if self.alone:  # make the figure as high as the box needs
             height = _FILLED[0] / _FILLED[1] * width * extent[1] / extent[0]
             height = np.clip(height, _LEAST, _MOST) + _AROUND
             self.figure.set_size_inches(width, height)
@@ -225,7 +229,7 @@ class Sketch:
         factor, unit = style.prefixed("m", self.size)
         for axis, name, center, length in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", middle, half, strict=True):
             narrow = length < 0.5 * half.max()
-            # at the corners of a box the numbers of two axes would run into each other
+            # shorten the axes, since the numbers of two axes meet at the corners of the box
             reach = (0.75 if narrow else 0.92) * length
             ticks = MaxNLocator(3 if narrow else 4).tick_values(center - reach, center + reach)
             axis.set_ticks(ticks[np.abs(ticks - center) <= reach])
@@ -236,11 +240,11 @@ class Sketch:
             axis.labelpad = 9
 
     def _fit(self) -> None:
-        """Room for the numbers of the upright axis; make the box as much smaller as labels reach beyond the figure."""
+        """Make room for the numbers of the upright axis; shrink the box as far as labels reach beyond the figure."""
         three = self.axes.xaxis, self.axes.yaxis, self.axes.zaxis
         whole = self.axes.figure.figure
         for collection in self.axes.collections:
-            collection.set_visible(False)  # only texts count, and these take long
+            collection.set_visible(False)  # only texts count here, and collections take long
         for _ in range(4):
             whole.draw_without_rendering()
             moved = self._clear(three[self.axes._vertical_axis])
@@ -256,10 +260,10 @@ class Sketch:
             collection.set_visible(True)
 
     def _clear(self, axis) -> bool:
-        """Move numbers beside the ends of their ticks, and the label beside the widest number; whether that moved them.
+        """Move numbers off the ends of their ticks and the label off the widest number; True if anything moved.
 
-        matplotlib centers numbers ``(pad + 8) way`` from the axis, and the label ``(labelpad + 21) way``.  In tall boxes the
-        way (pixels) is short, so that with any fixed pads numbers cover their ticks, and the label the numbers.
+        matplotlib centers numbers ``(pad + 8) way`` from the axis, and the label ``(labelpad + 21) way``.  In tall boxes ``way``
+        (pixels) is short, so any fixed pads would let numbers cover their ticks and the label cover the numbers.
         """
         ticks = [t for t in axis.get_major_ticks() if t.label1.get_text()]
         if not ticks:
@@ -268,7 +272,7 @@ class Sketch:
         boxes, label = [t.label1.get_window_extent() for t in ticks], axis.label.get_window_extent()
         centers = np.array([np.mean([0.5 * (box.x0 + box.x1) for box in boxes]), 0.5 * (label.x0 + label.x1)])
         way = (centers[1] - centers[0]) / (pads[1] - pads[0])
-        if abs(way) < 1e-3:  # seen along it
+        if abs(way) < 1e-3:  # the line of sight is along it
             return False
         start = centers[0] - pads[0] * way
         lines = [np.array(t.tick1line.get_data(orig=False), dtype=float).T for t in ticks]
@@ -280,7 +284,7 @@ class Sketch:
         return bool(np.abs(wanted - pads).max() * abs(way) > 0.5)
 
     def _legend(self) -> None:
-        """An entry for each role of objects, with the classes that play it, and what else is drawn."""
+        """An entry for each role of objects, with the classes that have it, and for everything else drawn."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -301,6 +305,6 @@ class Sketch:
 
 
 def joined(lines: list[np.ndarray]) -> np.ndarray:
-    """Several lines (n, 3) as one, with gaps between them; (3, total).  One curve draws far faster than hundreds."""
+    """Several lines (n, 3) as one (3, total), with gaps between them: one curve draws far faster than hundreds."""
     gap = np.full((1, 3), np.nan)
     return np.vstack([piece for line in lines for piece in (line, gap)]).T

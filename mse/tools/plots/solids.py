@@ -1,4 +1,4 @@
-"""Objects of a scene as polygons and lines that hide each other, colored by kind."""
+"""Objects of a scene as polygons and lines that hide each other, colored by kind of object."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ COLORS = {
     "body": style.BLUE, "beam": style.ORANGE, "wire": style.BLACK, "spring": style.BLACK, "joint": style.RED,
     "element": style.SKY, "push": style.PURPLE, "read": style.GREEN, "load": style.PURPLE,
 }  # fmt: skip
-_LIGHT = np.array([0.35, -0.55, 0.76])  # direction that light comes from, of length 1
-_DARKEST = 0.55  # of the color, on faces turned away from it
-_EDGES = 0.45  # of the color, of the edges of solids
-_OUTWARD = 1.003  # of their distance from its middle: where edges of a solid are drawn, or its faces would cover them
+_LIGHT = np.array([0.35, -0.55, 0.76])  # unit vector towards the light
+_DARKEST = 0.55  # factor on the color of faces turned away from it
+_EDGES = 0.45  # factor on the color for edges of solids
+_OUTWARD = (
+    1.003  # factor on the distance from the middle: a solid's edges are drawn outside its faces, which would cover them
+)
 _PIECES = (
     12  # of the size of the scene: lines and faces are divided into such pieces, which are sorted by their distance
 )
-_ROUNDS = 4  # of dividing faces
-_MOST_FACES = 20_000  # above which they are not divided further
-_TURNS, _WIDTH = 8, 0.02  # of a spring's zigzag, and its width in the size of the scene
-# half the thickness of the arms of bodies without a shape, and the radius of their middles: in the size of the scene, and at most
-# in the length of most arms
+_ROUNDS = 4  # of halving faces
+_MOST_FACES = 20_000  # above which faces are not divided further
+_TURNS, _WIDTH = 8, 0.02  # of a spring's zigzag, and its width relative to the size of the scene
+# half thickness of the arms of bodies without a shape, and radius of their middles: relative to the size of the scene, and
+# limits relative to the length of most arms
 _ARM, _MIDDLE = (0.0035, 0.04), (0.015, 0.15)
-_MOST_BODIES, _MOST_ARMS = 60, 300  # drawn as balls and bars; more are octahedra and lines
+_MOST_BODIES, _MOST_ARMS = 60, 300  # drawn as balls and bars; if there are more, as octahedra and lines
 
 
 class Polygons(NamedTuple):
-    """Polygons (k, 3, 3) in m, lines among them as triangles without area, and the color (k, 4) of each."""
+    """Polygons (k, 3, 3) in m, with lines among them as triangles without area, and the color (k, 4) of each."""
 
     corners: np.ndarray
     colors: np.ndarray
 
 
 def polygons(scene: Scene, *, pale: bool, size: float) -> Polygons:
-    """Faces and lines of all objects of a scene; ``pale`` draws it in gray lines alone, as what is for comparison."""
+    """Faces and lines of all objects of a scene; ``pale`` draws only gray lines, for comparison."""
     corners, colors = [np.zeros((0, 3, 3))], [np.zeros((0, 3))]
 
     def add(pieces: np.ndarray, color: np.ndarray) -> None:
@@ -64,7 +66,7 @@ def polygons(scene: Scene, *, pale: bool, size: float) -> Polygons:
             add(faces, color * _shade(faces)[:, None])
             edges = _edges(part)
             middle = part.points.mean(axis=0)
-            # in pieces shorter than those of the faces, whose farthest corners are then farther
+            # shorter pieces than those of the faces, so that the faces' farthest corners are farther away
             edges = _lines([middle + _OUTWARD * (line - middle) for line in edges], size, 5 * _PIECES)
             add(edges, color * _EDGES)
         elif part.role == "spring" and len(part.points) == 2:
@@ -76,11 +78,11 @@ def polygons(scene: Scene, *, pale: bool, size: float) -> Polygons:
 
 
 def collection(drawn: Polygons, *, above: float, width: float = 1.1) -> Poly3DCollection:
-    """One collection of all of them, since only within one are they sorted by their distance from the eye."""
+    """All polygons in one collection: matplotlib sorts by distance from the eye only within one collection."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     look = {"facecolors": drawn.colors, "edgecolors": drawn.colors, "linewidths": width, "joinstyle": "round"}
-    # by the farthest corner: an edge is never farther than the faces that it bounds, and so comes after them
+    # sort by the farthest corner: an edge is never farther than the faces that it bounds, so it is drawn after them
     return Poly3DCollection(drawn.corners, zorder=above, zsort="max", **look)
 
 
@@ -90,7 +92,7 @@ def to_rgb(color: str) -> tuple[float, float, float]:
 
 
 def _shade(faces: np.ndarray) -> np.ndarray:
-    """Brightness (k,) of faces in a light from above; of either side, as files and elements may turn them round."""
+    """Brightness (k,) of faces lit from above, on either side, since files and elements may list corners in either order."""
     normal = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
     length = np.linalg.norm(normal, axis=1, keepdims=True)
     normal = np.divide(normal, length, out=np.zeros_like(normal), where=length > 0.0)
@@ -98,7 +100,7 @@ def _shade(faces: np.ndarray) -> np.ndarray:
 
 
 def _divided(faces: np.ndarray, longest: float) -> np.ndarray:
-    """Triangles (k, 3, 3) halved until no side is longer than that, or they are many."""
+    """Triangles (k, 3, 3) halved until no side is longer than ``longest``, or until there are many."""
     for _ in range(2 * _ROUNDS):
         sides = np.linalg.norm(faces - np.roll(faces, -1, axis=1), axis=2)  # of corner j to j + 1
         long = sides.max(axis=1) > longest
@@ -113,12 +115,12 @@ def _divided(faces: np.ndarray, longest: float) -> np.ndarray:
 
 
 def _lines(lines: Sequence[np.ndarray], size: float, pieces: int = _PIECES) -> np.ndarray:
-    """Polylines (n, 3) as triangles without area (k, 3, 3), in pieces that are sorted by their distance."""
+    """Polylines (n, 3) as triangles without area (k, 3, 3), in pieces that can be sorted by distance."""
     if not len(lines):
         return np.zeros((0, 3, 3))
     start = np.concatenate([line[:-1] for line in lines]).reshape(-1, 3)
     way = np.concatenate([line[1:] for line in lines]).reshape(-1, 3) - start
-    # powers of two, so that no piece of an edge is at two pieces of a face, whose sides are halved
+    # powers of two: face sides are halved, so each piece of an edge belongs to one piece of a face
     wanted = np.maximum(1.0, np.linalg.norm(way, axis=1) * pieces / size)
     count = 2 ** np.ceil(np.log2(wanted)).astype(int)
     if count.sum() > _MOST_FACES:
@@ -148,12 +150,12 @@ def bodies(scene: Scene) -> list[Part]:
 
 
 def _add_bodies(scene: Scene, add: Callable[[np.ndarray, np.ndarray], None], *, pale: bool, size: float) -> None:
-    """Bodies without a shape: bars from their middles, which are balls, to what is clamped to them."""
+    """Bodies without a shape: a ball in the middle, and bars to what is clamped to them."""
     color = np.array(to_rgb(style.PALE if pale else COLORS["body"]))
     arms, carriers = scene.arms
     shaped = [part for part in bodies(scene) if len(part.triangles)]
     seen = np.array([not any(_hidden(part, arm) for part in shaped) for arm in arms], dtype=bool)
-    # frames that are clamped together without a body, as on an actuator, are held by lines
+    # frames that are clamped together without a body, as on an actuator, are joined by lines
     own = np.isin(carriers, [part.carriers[0] for part in bodies(scene)])
     add(_lines(list(arms[seen & ~own]), size), np.array(to_rgb(style.PALE if pale else style.GRAY)))
     arms = arms[seen & own]
@@ -175,9 +177,9 @@ def _add_bodies(scene: Scene, add: Callable[[np.ndarray, np.ndarray], None], *, 
 
 
 def _edges(part: Part) -> list[np.ndarray]:
-    """Lines (n, 3) that draw a solid: the edges of a body, and those from its middle, point 0, to its frames that are seen.
+    """Lines (n, 3) that draw a solid: the edges of a body, and visible lines from its middle, point 0, to its frames.
 
-    A beam's line is its axis, which is inside.
+    The line of a beam is its axis, which is inside.
     """
     if part.role != "body":
         return []
@@ -200,7 +202,7 @@ _OCTAHEDRON = np.array([
 
 
 def _ball(radius: float) -> np.ndarray:
-    """A ball of triangles (128, 3, 3): an octahedron whose sides are halved twice, blown up."""
+    """A ball of triangles (128, 3, 3): an octahedron whose sides are halved twice, projected onto the sphere."""
     faces = _OCTAHEDRON
     for _ in range(2):
         a, b, c = np.moveaxis(faces, 1, 0)

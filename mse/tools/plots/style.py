@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK = COLORS
-GRAY, PALE = "#545454", "#BEBEBE"  # of the ground, of what is for comparison: as far from all of these
-MOST_CURVES = len(COLORS)  # that one can tell apart
+GRAY, PALE = "#545454", "#BEBEBE"  # for the ground and for comparison: as different as possible from the colors
+MOST_CURVES = len(COLORS)  # as many as can be told apart
 
 _MARKERS = "osD^vPX"
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
 
 _QUANTITY = {"m": "displacement", "rad": "rotation", "N": "force", "N m": "torque"}
 _PREFIXES = {-12: "p", -9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
-# of these larger and smaller ones have prefixes; an angle has none above 1
+# these units take prefixes; an angle takes none above 1
 _PREFIXED = {"m": range(-12, 3, 3), "rad": range(-12, 3, 3), "N": range(-12, 12, 3), "N m": range(-12, 12, 3),
              "Pa": range(-3, 12, 3), "s": range(-12, 3, 3)}  # fmt: skip
-_NARROW = 2e-3  # of its size: values within this share of it are drawn as their difference from a round one
-_DIGITS = 3  # of tick labels at most
+_NARROW = 2e-3  # relative: if all values are within this, the difference from a round value is drawn
+_DIGITS = 3  # most digits of tick labels
 
 
 def dashed(k: int) -> dict[str, Any]:
-    """Color and dashes of curve number k, for curves that run smoothly."""
+    """Color and dashes of curve number k, for smooth curves."""
     return {"color": COLORS[k % MOST_CURVES], "linestyle": DASHES[(k + k // MOST_CURVES) % len(DASHES)]}
 
 
 def marked(k: int, x: np.ndarray, *, logarithmic: bool = False) -> dict[str, Any]:
-    """Color and markers of curve number k over ``x``, for histories that dashes would fall apart in."""
+    """Color and markers of curve number k over ``x``, for oscillating histories, in which dashes would be lost."""
     marker = _MARKERS[(k + k // MOST_CURVES) % len(_MARKERS)]
-    # few, and in different places for each, so that they do not cover each other
+    # few markers, at different places for each curve, so that they do not cover each other
     share = (np.arange(8) + (0.5 + k % 5) / 5.5) / 8
     x = np.log(x) if logarithmic else x
     at = np.searchsorted(x, x[0] + share * (x[-1] - x[0])) if len(x) else []
@@ -50,7 +50,7 @@ def marked(k: int, x: np.ndarray, *, logarithmic: bool = False) -> dict[str, Any
 
 
 def hatched(k: int) -> dict[str, Any]:
-    """Fill of bars number k: colors, with hatches for those who do not see them."""
+    """Fill of bars number k: colors, with hatches for readers who do not see them."""
     return {
         "facecolor": COLORS[k % MOST_CURVES],
         "hatch": _HATCHES[k % MOST_CURVES],
@@ -60,7 +60,7 @@ def hatched(k: int) -> dict[str, Any]:
 
 
 def quantity(unit: str) -> str:
-    """The quantity that has that unit, in a word."""
+    """The quantity with that unit, in one word."""
     return _QUANTITY.get(unit, "signal")
 
 
@@ -73,10 +73,10 @@ def grid(axes: Axes) -> None:
 
 
 def in_units(axis: Axis, what: str, unit: str, values: Iterable[np.ndarray]) -> None:
-    """Label a linear axis of ``values`` in ``unit`` with a prefix that leaves short numbers: ``displacement (um)``.
+    """Label a linear axis of ``values`` in ``unit`` with a prefix that keeps numbers short: ``displacement (um)``.
 
-    Data stay in SI: only the numbers at the ticks are in the unit of the label.  Where all values are nearly one, the ticks
-    show the difference from a round value, which the label names.
+    Data stay in SI: only the numbers at the ticks are in the unit of the label.  If all values are nearly equal, the ticks
+    show the difference from a round value, which is in the label.
     """
     finite = [np.asarray(v, dtype=float)[np.isfinite(v)] for v in values]
     everything = np.concatenate([v for v in finite if v.size] or [np.zeros(1)])
@@ -91,7 +91,7 @@ def in_units(axis: Axis, what: str, unit: str, values: Iterable[np.ndarray]) -> 
     named = f"{what} ({shown})" if shown else what
     if base:
         whole, own = prefixed(unit, abs(base))
-        digits = max(0, round(np.log10(whole / decade)))  # so that none of the base is lost
+        digits = max(0, round(np.log10(whole / decade)))  # so that no digit of the base is lost
         sign = "-" if base > 0 else "+"
         named = f"{what} {sign} {abs(base) / whole:.{digits}f}{f' {own}' if own else ''}" + (
             f" ({shown})" if shown else ""
@@ -99,7 +99,7 @@ def in_units(axis: Axis, what: str, unit: str, values: Iterable[np.ndarray]) -> 
     plain_numbers(axis, factor, base)
     axis.set_label_text(named)
     if not span:
-        # one value alone, or rounding: an axis of its size around it
+        # a single value, or differences that are rounding: an axis around it as wide as its size
         reach = 0.5 * size or 1.0
         axis.axes.set_xlim(low - reach, high + reach) if axis.axis_name == "x" else axis.axes.set_ylim(
             low - reach, high + reach
@@ -107,7 +107,7 @@ def in_units(axis: Axis, what: str, unit: str, values: Iterable[np.ndarray]) -> 
 
 
 def prefixed(unit: str, size: float) -> tuple[float, str]:
-    """Factor and name of the unit with a prefix in which ``size`` has one to three digits before the point."""
+    """Factor and name of the prefixed unit in which ``size`` has one to three digits before the point."""
     if not unit or not size > 0.0 or not np.isfinite(size):
         return 1.0, unit
     wanted = int(3 * np.floor(np.log10(size * (1 + 1e-9)) / 3))
@@ -119,7 +119,7 @@ def prefixed(unit: str, size: float) -> tuple[float, str]:
 
 
 def number(value: float) -> str:
-    """A number at a tick: short, with a minus that is seen, and no exponent where three digits before the point do."""
+    """A number at a tick: short, with a visible minus, and without an exponent if three digits before the point do."""
     value = 0.0 if abs(value) < 1e-9 else value
     if value and not 1e-3 <= abs(value) < 1e5:
         mantissa, _, exponent = f"{value:.3e}".partition("e")
@@ -134,10 +134,10 @@ def number(value: float) -> str:
 
 
 def plain_numbers(axis: Axis, factor: float = 1.0, base: float = 0.0) -> None:
-    """Let an axis write :func:`number` of its values over ``factor``, from ``base`` on."""
+    """Let an axis write :func:`number` of its values minus ``base``, over ``factor``."""
     from matplotlib.ticker import FuncFormatter
 
-    # figures can be pickled: no function of its own
+    # a partial instead of a local function, so that figures can be pickled
     axis.set_major_formatter(FuncFormatter(partial(_tick, factor=factor, base=base)))
 
 
@@ -152,7 +152,7 @@ def power_of_ten(value: float, _: int | None = None) -> str:
 
 
 def frequency_axis(axis: Axis, f: np.ndarray) -> None:
-    """A frequency axis: logarithmic, or linear over less than a factor of 3, with plain numbers."""
+    """A frequency axis with plain numbers: logarithmic, or linear over less than a factor of 3."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     if len(f) and f.max() < 3.0 * f.min():
@@ -169,7 +169,7 @@ def frequency_axis(axis: Axis, f: np.ndarray) -> None:
 
 
 def magnitude_axis(axes: Axes, sizes: Sequence[np.ndarray]) -> None:
-    """A logarithmic axis of magnitudes that shows a whole decade at least, and no more than 1e-15 of the largest."""
+    """A logarithmic axis of magnitudes that shows at least a decade, and nothing below 1e-15 of the largest."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     positive = np.concatenate([s[np.isfinite(s) & (s > 0.0)] for s in sizes] or [np.zeros(0)])
@@ -183,7 +183,7 @@ def magnitude_axis(axes: Axes, sizes: Sequence[np.ndarray]) -> None:
         else:
             low, high = low / 1.5, high * 1.5
         axes.set_ylim(low, high)
-    axes.set_yscale("log")  # after the limits, for it looks for positive data
+    axes.set_yscale("log")  # after the limits, since it looks for positive data
     decades = np.ptp(np.log10(axes.get_ylim()))
     axes.yaxis.set_major_locator(LogLocator(numticks=9))
     if axes.get_ylim()[0] >= 1e-4 and axes.get_ylim()[1] <= 1e5:
@@ -196,7 +196,7 @@ def magnitude_axis(axes: Axes, sizes: Sequence[np.ndarray]) -> None:
 
 # -- legends --------------------------------------------------------------------------------------------------------
 def legend(axes: Axes, *, beside: bool) -> None:
-    """Names of the curves, where they cover least, or beside the axes."""
+    """Names of the curves, beside the axes or where they cover least."""
     if not axes.get_legend_handles_labels()[0]:
         return
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0} if beside else {"loc": "best"}
@@ -204,7 +204,7 @@ def legend(axes: Axes, *, beside: bool) -> None:
 
 
 def legend_below(axes: Axes, handles: list) -> None:
-    """Names of what is drawn below a picture: below the figure, where these axes are alone in it."""
+    """Names of what a picture shows, below it; below the figure if these axes are alone in it."""
     options = {"handles": handles, "fontsize": "small", "ncols": 3, "frameon": False}
     if handles and axes.figure.axes == [axes] and axes.figure.get_layout_engine() is not None:
         axes.figure.legend(loc="outside lower center", **options)
@@ -213,17 +213,17 @@ def legend_below(axes: Axes, handles: list) -> None:
 
 
 def title(figure: Figure | SubFigure, text: str) -> None:
-    """A title above a figure, in as many lines as its width needs."""
+    """A title above a figure, in as many lines as the width requires."""
     figure.suptitle(wrapped(text, figure.bbox.width / figure.dpi), fontsize="large")
 
 
 def wrapped(text: str, width: float) -> str:
-    """Text in lines that a title of this width (inches) has room for, broken between words, or in words that are longer."""
+    """Text in lines that fit a title of this width (inches), broken between words, or within words that are too long."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size="large")
-    room = 72.0 * 0.96 * width  # points, but for margins
+    room = 72.0 * 0.96 * width  # points, without margins
 
     def fits(line: str) -> bool:
         wide, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)
@@ -246,7 +246,7 @@ def wrapped(text: str, width: float) -> str:
 
 
 def hidden(what: str, left_out: int) -> str:
-    """Words of a title for objects that are not drawn."""
+    """The part of a title that counts objects not drawn."""
     return f"  ({left_out} more {what} not shown)" if left_out > 0 else ""
 
 

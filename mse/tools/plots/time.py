@@ -18,11 +18,12 @@ from . import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# of the largest signal of its unit, or of a displacement a meter away for rotations: what is smaller lies on the axis, and is
-# drawn only if asked for; equilibria of hanging examples leave 3e-6 where symmetry gives 0 (tests/tools/plots/test_time.py)
+# Relative to the largest signal of its unit, or for rotations to the largest displacement, 1 m away: a smaller signal looks
+# like zero and is drawn only if asked for.  Equilibria of hanging examples leave 3e-6 where symmetry gives 0
+# (tests/tools/plots/test_time.py).
 _LEAST = 1e-5
-_FEWEST = 16  # samples, of which a spectrum says anything
-_SEGMENTS = 8  # averages of a spectrum
+_FEWEST = 16  # samples that a spectrum needs
+_SEGMENTS = 8  # averaged in a spectrum
 
 
 @drawing.register(TimeResponse)
@@ -30,8 +31,8 @@ def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None
     """Outputs and inputs over time, a panel for each unit; by default all above 1e-5 of the largest of their unit.
 
     Rotations also have to be above 1e-5 rad for each meter of the largest displacement.  The title counts those left out.
-    ``spectrum`` draws their amplitude spectral densities beside (Welch's method: Hann windows that overlap by half, without the
-    mean), in the unit per root of Hz.
+    ``spectrum`` also draws their amplitude spectral densities (Welch's method: Hann windows that overlap by half, mean removed),
+    in the unit per root of Hz.
     """
     if not isinstance(spectrum, bool | np.bool_):
         raise ModelError(f"{history.name}: spectrum is {shown(spectrum)}; expected True or False")
@@ -47,7 +48,7 @@ def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None
     left_out = 0
     if names is None:
         chosen = chosen[: 2 * style.MOST_CURVES]
-        # what is rounding beside the others moves nothing
+        # signals that are rounding compared with the others count as not moving
         left_out = sum(bool(np.any(without_rounding(history[n], largest[n]))) for n in every) - len(chosen)
     units = list(dict.fromkeys(history.unit(n) for n in chosen)) or [""]
     figure = style.empty(None, 13.0 if spectrum else 8.0, 1.5 + 2.5 * len(units))
@@ -90,5 +91,5 @@ def _density(history: TimeResponse, values: np.ndarray) -> tuple[np.ndarray, np.
         )
     segment = max(_FEWEST, 2 * count // (_SEGMENTS + 1))
     f, power = welch(values, 1.0 / float(history.time[1] - history.time[0]), nperseg=min(segment, count))
-    # the line at half the sampling rate counts once where others count twice, and the window mixes it into its neighbor
+    # drop the line at half the sampling rate, which is not doubled as others are, and its neighbor, which the window smears
     return f[1:-2], np.sqrt(power[1:-2])

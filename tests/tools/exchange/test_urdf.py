@@ -237,7 +237,7 @@ BOMB = '<!DOCTYPE robot [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
             robot(A, B, HINGE.replace("<axis", '<mimic joint="k"/><axis')),
             "'j' mimics 'k' .known: j.; expected a joint of the file",
         ),
-        (robot(A, B, HINGE.replace("<axis", '<mimic joint="j"/><axis')), "'j' mimics 'j', which mimics it"),
+        (robot(A, B, HINGE.replace("<axis", '<mimic joint="j"/><axis')), "'j' mimics 'j', which in turn mimics it"),
         (robot(A, B, HINGE.replace("<axis", '<mimic joint="j" multiplier="2x"/><axis')), "has multiplier='2x'"),
         (
             robot(A, B, joint("j", "fixed", "a", "b", '<mimic joint="j"/>')),
@@ -251,7 +251,7 @@ BOMB = '<!DOCTYPE robot [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
                 joint("j", "continuous", "a", "b", '<mimic joint="k"/>'),
                 joint("k", "continuous", "b", "c", '<mimic joint="j"/>'),
             ),
-            "'k' mimics 'j', which mimics it",
+            "'k' mimics 'j', which in turn mimics it",
         ),
         (robot(A, B, HINGE.replace("0 1 0", "0 1")), "has xyz='0 1'; expected 3 finite numbers"),
         (robot(A, B, HINGE.replace("0 1 0", "0 nan 0")), "expected 3 finite numbers"),

@@ -116,7 +116,7 @@ def test_what_cannot_be_shown_is_refused(solved):
         ("modes is 3; expected its modes", {"modes": 3}),
         ("both modes and a motion", {"modes": modes, "motion": "x"}),
         ("motion is 'x'; expected one of its free or unstable motions", {"motion": "x"}),
-        ("which this system has not", {"modes": other.linearize().modes()}),
+        ("which this system does not have", {"modes": other.linearize().modes()}),
     ):
         with pytest.raises(mse.ModelError, match=message):
             wp.plot(**options)
