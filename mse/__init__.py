@@ -11,7 +11,7 @@ help(mse.LinearModel) tell what can be done; every result prints itself as a tab
 System        MSystem, Pose, SearchOptions
 Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
-Elastic       Spring, Wire, Rod, Bushing, Beam, RoundBeam, SectionBeam
+Elastic       Spring, GasSpring, Wire, Rod, Bushing, Beam, RoundBeam, SectionBeam
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Loads         Load
 Drives        ForceActuator, PositionActuator
@@ -35,6 +35,7 @@ from .elements import Fixed as Fixed
 from .elements import FlexibleBody as FlexibleBody
 from .elements import ForceActuator as ForceActuator
 from .elements import ForceSensor as ForceSensor
+from .elements import GasSpring as GasSpring
 from .elements import Gear as Gear
 from .elements import Joint as Joint
 from .elements import Load as Load

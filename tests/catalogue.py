@@ -368,6 +368,11 @@ CATALOGUE = {
                           preload=(0.1, 0.2, 0.3, 0.4), motor={"az": "force"})
     ),
     "Fixed": Entry(lambda: mse.Fixed("it"), apart(0.0)),
+    "GasSpring": Entry(lambda: mse.GasSpring("it", stiffness=30.0, wand=-0.4, axis=(1, 2, 2)), apart(0.0)),
+    "GasSpring with blades": Entry(
+        lambda: mse.GasSpring("it", stiffness=30.0, preload=4.0, blade_stiffness=90.0, blade_span=0.7, blade_length=0.8,
+                              wand=0.3)
+    ),
     "Rod": Entry(lambda: mse.Rod("it", length=0.9), turned_freely(0.9)),
     "SectionBeam": Entry(lambda: mse.SectionBeam("it", length=1.0, area=2e-4, second_moment_y=1e-9, second_moment_z=1e-9,
                                                      torsion_constant=1.4e-9, twist=(0.0, 0.4), elements=2)),

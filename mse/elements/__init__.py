@@ -6,6 +6,7 @@ from .beam import RoundBeam as RoundBeam
 from .beam import SectionBeam as SectionBeam
 from .bushing import Bushing as Bushing
 from .flexible_body import FlexibleBody as FlexibleBody
+from .gas_spring import GasSpring as GasSpring
 from .gear import Gear as Gear
 from .joints import Cylindrical as Cylindrical
 from .joints import Fixed as Fixed

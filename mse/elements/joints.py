@@ -17,7 +17,7 @@ def _nonzero(axis: np.ndarray) -> str | None:
     return None
 
 
-def _axis(description: str, default) -> Array:
+def axis_parameter(description: str, default) -> Array:
     return Array(description, shape=(3,), default=default, check=_nonzero)
 
 
@@ -47,7 +47,7 @@ class Revolute(FreeJoint):
     '1.000000000'
     """
 
-    axis: Array = _axis("axis of the hinge, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = axis_parameter("axis of the hinge, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
 
     def _free(self):
@@ -70,7 +70,7 @@ class Prismatic(FreeJoint):
     '-0.01962 m'
     """
 
-    axis: Array = _axis("direction of the slide, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = axis_parameter("direction of the slide, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
 
     def _free(self):
@@ -90,7 +90,7 @@ class Cylindrical(FreeJoint):
     ('displacement', 'angle')
     """
 
-    axis: Array = _axis("common axis, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = axis_parameter("common axis, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force"), "az": ("angle", "torque")}
 
     def _free(self):
@@ -110,7 +110,7 @@ class Planar(FreeJoint):
     ('x', 'y', 'angle')
     """
 
-    axis: Array = _axis("normal of the plane, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = axis_parameter("normal of the plane, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
 
     def _free(self):
@@ -133,8 +133,8 @@ class Universal(FreeJoint):
     (0.01, 0.02)
     """
 
-    axis: Array = _axis("axis fixed to frame 1", (1.0, 0.0, 0.0))
-    second: Array = _axis("axis fixed to frame 0", (0.0, 1.0, 0.0))
+    axis: Array = axis_parameter("axis fixed to frame 1", (1.0, 0.0, 0.0))
+    second: Array = axis_parameter("axis fixed to frame 0", (0.0, 1.0, 0.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"ax": ("angle1", "torque1"), "ay": ("angle2", "torque2")}
 
     def _free(self):
@@ -172,7 +172,7 @@ class PointOnLine(FreeJoint):
     ('displacement', 'ax', 'ay', 'az')
     """
 
-    axis: Array = _axis("direction of the line, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = axis_parameter("direction of the line, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
 
     def _free(self):

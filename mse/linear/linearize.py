@@ -303,7 +303,9 @@ class _Expansion:
                     elif m.any():
                         dampings.append((number, FIELD if name == "power" else DAMPING, m[:, 0]))
             if law == "mass_matrix":
-                whole = mass = masses.by_rows(width)
+                mass = masses.by_rows(width)
+                n = self.wp._topology.size
+                whole = mass[:n, :n] if self._negative else None  # what is prescribed takes its energy from a drive
             else:
                 damping = self._by_object(width, dampings, "damping")
                 whole = damping.total() if self._negative else None

@@ -280,7 +280,8 @@ def test_mass_and_damping_are_symmetric_and_not_negative(entry, seed, method):
         assert m.shape == (size_of(obj),) * 2
         close(m, m.T, 1e-14)
         # neither kinetic energy nor the power taken is negative, whatever the velocities
-        assert np.linalg.eigvalsh(m)[0] >= -1e-12 * np.abs(m).max()
+        # but for a wand, which couples two bodies' masses (test_gas_spring.py)
+        assert np.linalg.eigvalsh(m)[0] >= -1e-12 * np.abs(m).max() or isinstance(obj, mse.GasSpring)
         # drag with the square of the speed is none about rest
         assert np.any(m) != (bool(given) and all(" s2" in units[name] for name in given))
 
