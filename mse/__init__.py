@@ -12,6 +12,7 @@ System        MSystem, Pose, SearchOptions
 Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, Beam, RoundBeam, SectionBeam
+Damping       EddyCurrentDamper
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Loads         Load
 Drives        ForceActuator, PositionActuator
@@ -31,6 +32,7 @@ import typing as _typing
 from .elements import Beam as Beam
 from .elements import Bushing as Bushing
 from .elements import Cylindrical as Cylindrical
+from .elements import EddyCurrentDamper as EddyCurrentDamper
 from .elements import Fixed as Fixed
 from .elements import FlexibleBody as FlexibleBody
 from .elements import ForceActuator as ForceActuator

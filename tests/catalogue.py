@@ -368,6 +368,10 @@ CATALOGUE = {
                           preload=(0.1, 0.2, 0.3, 0.4), motor={"az": "force"})
     ),
     "Fixed": Entry(lambda: mse.Fixed("it"), apart(0.0)),
+    "EddyCurrentDamper": Entry(lambda: mse.EddyCurrentDamper("it", damping=(0.1, 0.2, 0.3, 0.01, 0.0, 0.03))),
+    "EddyCurrentDamper with a corner": Entry(
+        lambda: mse.EddyCurrentDamper("it", damping=(0.1, 0.0, 0.3, 0.01, 0.0, 0.03), corner_hz=0.5)
+    ),
     "GasSpring": Entry(lambda: mse.GasSpring("it", stiffness=30.0, wand=-0.4, axis=(1, 2, 2)), apart(0.0)),
     "GasSpring with blades": Entry(
         lambda: mse.GasSpring("it", stiffness=30.0, preload=4.0, blade_stiffness=90.0, blade_span=0.7, blade_length=0.8,

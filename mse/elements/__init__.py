@@ -5,6 +5,7 @@ from .beam import Beam as Beam
 from .beam import RoundBeam as RoundBeam
 from .beam import SectionBeam as SectionBeam
 from .bushing import Bushing as Bushing
+from .eddy_current_damper import EddyCurrentDamper as EddyCurrentDamper
 from .flexible_body import FlexibleBody as FlexibleBody
 from .gas_spring import GasSpring as GasSpring
 from .gear import Gear as Gear
