@@ -11,7 +11,7 @@ help(mse.LinearModel) tell what can be done; every result prints itself as a tab
 System        MSystem, Pose, SearchOptions
 Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
-Elastic       Spring, GasSpring, Wire, Rod, Bushing, Beam, RoundBeam, SectionBeam
+Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
 Damping       EddyCurrentDamper
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Loads         Load
@@ -54,6 +54,7 @@ from .elements import RoundBeam as RoundBeam
 from .elements import SectionBeam as SectionBeam
 from .elements import Spherical as Spherical
 from .elements import Spring as Spring
+from .elements import TabulatedLink as TabulatedLink
 from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .elements.coordinates import coordinate as coordinate

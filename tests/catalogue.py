@@ -368,6 +368,9 @@ CATALOGUE = {
                           preload=(0.1, 0.2, 0.3, 0.4), motor={"az": "force"})
     ),
     "Fixed": Entry(lambda: mse.Fixed("it"), apart(0.0)),
+    "TabulatedLink": Entry(
+        lambda: mse.TabulatedLink("it", table=([0.0, 1.0], [STIFFNESS, (1.2 + 0.1j) * STIFFNESS])), apart(0.0)
+    ),
     "EddyCurrentDamper": Entry(lambda: mse.EddyCurrentDamper("it", damping=(0.1, 0.2, 0.3, 0.01, 0.0, 0.03))),
     "EddyCurrentDamper with a corner": Entry(
         lambda: mse.EddyCurrentDamper("it", damping=(0.1, 0.0, 0.3, 0.01, 0.0, 0.03), corner_hz=0.5)

@@ -22,6 +22,7 @@ from .load import Load as Load
 from .rigid_body import RigidBody as RigidBody
 from .rod import Rod as Rod
 from .spring import Spring as Spring
+from .tabulated_link import TabulatedLink as TabulatedLink
 from .transducers import ForceActuator as ForceActuator
 from .transducers import ForceSensor as ForceSensor
 from .transducers import PositionActuator as PositionActuator

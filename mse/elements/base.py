@@ -17,8 +17,8 @@ enough.  Everything else has a default that it may replace.
                        or ``dissipation``; damping may have a skew, gyroscopic part
 ``dynamic_stiffness``  what it adds to the stiffness of these laws at a frequency, complex: tables k(f), exact members
 ``clamped_count``      natural frequencies below one with all frames clamped, where its dynamic stiffness has poles;
-                       ``dynamic_losses`` names mechanisms whose loss factors it takes, ``dynamic_up_to_hz`` the frequency at
-                       which a table ends
+                       ``dynamic_losses`` names mechanisms whose loss factors it takes, ``dynamic_from_hz`` and
+                       ``dynamic_up_to_hz`` the frequencies at which a table begins and ends
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
 ``loss``, ``temperature``  parameters that all have which store elastic energy; ``mechanisms`` of them are the ``parts`` but those
                        of loads
@@ -173,7 +173,8 @@ class MObject(Defined, Identified):
     by_column: ClassVar[bool] = False
     adds_parts: ClassVar[bool] = False
     dynamic_losses: ClassVar[tuple[str, ...]] = ()  # mechanisms whose loss factors its dynamic stiffness takes
-    dynamic_up_to_hz: ClassVar[float | property] = np.inf  # the highest frequency at which that is known
+    dynamic_from_hz: ClassVar[float | property] = 0.0  # the lowest frequency above 0 at which that is known
+    dynamic_up_to_hz: ClassVar[float | property] = np.inf  # the highest one
     mass_kernel: ClassVar[Callable | None] = None
     damping_kernel: ClassVar[Callable | None] = None
     inertia_kernel: ClassVar[Callable | None] = None

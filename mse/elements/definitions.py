@@ -43,6 +43,7 @@ CONTRACT = (
     "dynamic_stiffness",
     "clamped_count",
     "dynamic_losses",
+    "dynamic_from_hz",
     "dynamic_up_to_hz",
     "external",
     "conservative",

@@ -40,7 +40,7 @@ def dynamic_stiffness(
     """
     if obj.dynamic_losses:
         return obj.dynamic_stiffness(omega, frames, loss)
-    if of_mse(type(obj)):
+    if of_mse(type(obj)) and not np.iscomplexobj(omega):
         return obj.dynamic_stiffness(omega[:, None, None], frames)
     size = 6 * len(frames) + len(obj.coordinate_names)
     if not len(omega):
@@ -54,13 +54,15 @@ def dynamic_stiffness(
     return _at_each(obj, frames, omega, size)
 
 
-def up_to(obj: MObject) -> float:
-    """The highest angular frequency (rad/s) at which the dynamic stiffness of an object is known."""
-    remedy = "give the highest frequency of the table, or leave it out"
-    given = obj.dynamic_up_to_hz
-    if given == np.inf:
-        return np.inf
-    return 2.0 * np.pi * number(obj.label, "dynamic_up_to_hz", given, unit="Hz", above=0.0, remedy=remedy)
+def known(obj: MObject) -> tuple[float, float]:
+    """The lowest and the highest angular frequency (rad/s) at which the dynamic stiffness of an object is known, besides 0."""
+    remedy = "give the {} frequency of the table, or leave it out"
+    low, high = obj.dynamic_from_hz, obj.dynamic_up_to_hz
+    if low:
+        low = number(obj.label, "dynamic_from_hz", low, unit="Hz", minimum=0.0, remedy=remedy.format("lowest"))
+    if high != np.inf:
+        high = number(obj.label, "dynamic_up_to_hz", high, unit="Hz", above=0.0, remedy=remedy.format("highest"))
+    return 2.0 * np.pi * low, 2.0 * np.pi * high
 
 
 def left_out(obj: MObject, frames: Sequence, omega: np.ndarray) -> np.ndarray | None:
@@ -71,7 +73,7 @@ def left_out(obj: MObject, frames: Sequence, omega: np.ndarray) -> np.ndarray | 
     from it to higher order.
     """
     size = 6 * len(frames) + len(obj.coordinate_names)
-    if of_mse(type(obj)) or _by_formula(obj, frames, omega, size) is not None:
+    if obj.dynamic_losses or _by_formula(obj, frames, omega, size) is not None:
         return None
     values = _on_axis(obj, frames, omega, size, range(-2, 3))
     return np.stack([a - 2.0 * b + c for a, b, c in zip(values, values[1:], values[2:], strict=False)], axis=1)
@@ -96,7 +98,7 @@ def _on_axis(obj: MObject, frames: Sequence, omega: np.ndarray, size: int, steps
     found = []
     for k in steps:
         w = omega.real + k * omega.imag
-        d = _at_each(obj, frames, np.minimum(np.abs(w), up_to(obj)), size)
+        d = _at_each(obj, frames, np.minimum(np.abs(w), known(obj)[1]), size)
         found.append(np.where((w < 0.0)[:, None, None], np.conj(d), d))
     return found
 

@@ -58,8 +58,8 @@ class DynamicMember(ReadOnly):
     left_out : callable or None
         ``left_out(omega)``: what ``stiffness`` may lack at complex frequencies (m,), where it is known at real ones alone, as
         matrices (m, 3, k, k) of which the largest counts, or None; None for what goes on at all of them.
-    up_to : float, rad/s
-        The highest angular frequency at which ``stiffness`` is known.
+    down_to, up_to : float, rad/s
+        The lowest angular frequency above 0, and the highest one, at which ``stiffness`` is known.
     """
 
     label: str
@@ -68,6 +68,7 @@ class DynamicMember(ReadOnly):
     clamped_count: Callable[[float], int] | None = None
     mechanisms: tuple[str, ...] = ()
     left_out: Callable[[np.ndarray], np.ndarray | None] | None = None
+    down_to: float = 0.0
     up_to: float = np.inf
 
 

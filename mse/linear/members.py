@@ -137,8 +137,7 @@ def member_of(
     count = partial(el.obj.clamped_count, frames=frames) if el.obj.defines("clamped_count") else None
     law = partial(frequency_laws.dynamic_stiffness, el.obj, frames)
     left_out = partial(frequency_laws.left_out, el.obj, frames)
-    up_to = frequency_laws.up_to(el.obj)
-    return DynamicMember(el.owner, motion, law, count, el.obj.dynamic_losses, left_out, up_to)
+    return DynamicMember(el.owner, motion, law, count, el.obj.dynamic_losses, left_out, *frequency_laws.known(el.obj))
 
 
 def through(members: Sequence[DynamicMember], t: sp.csr_matrix) -> tuple[DynamicMember, ...]:
@@ -192,13 +191,14 @@ def refuse_unsymmetric(model: LinearModel, omega: np.ndarray, asked: str) -> Non
 
 
 def _refuse_beyond(member: DynamicMember, omega: np.ndarray) -> None:
-    """ModelError if angular frequencies (f,) are above those at which a member is known."""
-    highest = np.max(omega.real, initial=0.0)
-    if highest > member.up_to * (1.0 + NOTHING):
+    """ModelError where angular frequencies (f,) other than 0 lie beyond those at which a member is known."""
+    low, high = member.down_to, member.up_to
+    beyond = omega.real[(omega.real > high * (1.0 + NOTHING)) | ((omega.real < low * (1.0 - NOTHING)) & (omega != 0.0))]
+    if len(beyond):
         raise _refused(
-            member, highest,
-            f"is not known: its dynamic_up_to_hz is {member.up_to / (2 * np.pi):.6g}; expected frequencies from 0 to that; ask "
-            "for these only, or give values at higher frequencies",
+            member, beyond[0],
+            f"is not known; expected frequencies from {low / (2 * np.pi):.6g} to {high / (2 * np.pi):.6g} Hz, its "
+            "dynamic_from_hz and dynamic_up_to_hz; ask for these alone, or give values that go further",
         )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import FileError
 from .arguments import shown
 
@@ -60,6 +62,18 @@ def read_text(path: Any, others: str = "") -> str:
         raise FileError(f"{path} cannot be read ({_reason(error)}); expected a file that this user may read") from error
     except MemoryError:
         raise too_large(path) from None
+
+
+def read_columns(path: Any, expected: str) -> np.ndarray:
+    """Numbers (lines, columns) of a text file, separated by blanks or commas; "#" and "%" begin comments.
+
+    FileError where there is no such file, or its lines are not as many numbers each as ``expected`` says.
+    """
+    lines = [line.split("#")[0].split("%")[0].replace(",", " ").split() for line in read_text(path).splitlines()]
+    try:
+        return np.array([[float(x) for x in line] for line in lines if line], dtype=float)
+    except ValueError as error:
+        raise FileError(f"{path}: {error}; {expected} in each line") from None
 
 
 def read_bytes(path: Any, most: int) -> tuple[Path, bytes]:

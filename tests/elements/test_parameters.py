@@ -43,6 +43,7 @@ GIVEN = {
     mse.SectionBeam: {
         "length": 1.0, "area": 1e-4, "second_moment_y": 1e-9, "second_moment_z": 1e-9, "torsion_constant": 1.4e-9,
     },
+    mse.TabulatedLink: {"table": ([1.0, 2.0], [3.0 + 0.1j, 4.0])},
     mse.EddyCurrentDamper: {"damping": 1.0},
     mse.GasSpring: {"stiffness": 500.0},
     mse.FlexibleBody: {"M": np.eye(6), "K": np.zeros((6, 6))},

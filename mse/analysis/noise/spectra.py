@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...errors import FileError, ModelError
 from ...numerics.read_only import ReadOnly
 from ...validation.arguments import called, numbers, real, refusal
+from ...validation.file_access import read_columns
 
 _OUTSIDE = ("refuse", "hold", "zero")
 _UNIT = "per sqrt(Hz)"
@@ -91,21 +92,10 @@ class Spectrum(ReadOnly):
         FileError
             The file cannot be read, or its lines are not two numbers each.
         """
-        try:
-            with open(path, encoding="utf-8") as file:
-                lines = [
-                    line for line in (x.split("#")[0].split("%")[0].replace(",", " ").split() for x in file) if line
-                ]
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(
-                f"{path}: cannot be read as a spectrum ({error}); expected a text file of two columns"
-            ) from None
-        try:
-            table = np.array([[float(x) for x in line[:2]] for line in lines])
-        except ValueError as error:
-            raise FileError(f"{path}: {error}; expected frequency (Hz) and density in each line") from None
-        if table.ndim != 2 or table.shape[1] != 2:
-            raise FileError(f"{path}: has no two columns of numbers; expected frequency (Hz) and density in each line")
+        expected = "expected frequency (Hz) and density"
+        table = read_columns(path, expected)
+        if table.ndim != 2 or table.shape[1] < 2:
+            raise FileError(f"{path}: has no two columns of numbers; {expected} in each line")
         try:
             return cls(table[:, 0], table[:, 1], outside)
         except ModelError as error:

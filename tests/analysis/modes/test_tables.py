@@ -138,9 +138,7 @@ def test_frequencies_beyond_the_end_of_a_table_are_refused_with_its_range():
     model = held(short, dynamic_up_to_hz=60.0)
     f = np.array([10.0, 60.0])
     np.testing.assert_array_equal(model.frequency_response(f).values, held(short).frequency_response(f).values)
-    expected = (
-        r"ring0: its dynamic stiffness at 61 Hz is not known: its dynamic_up_to_hz is 60; expected .* from 0 to that"
-    )
+    expected = r"ring0: its dynamic stiffness at 61 Hz is not known; expected frequencies from 0 to 60 Hz"
     with pytest.raises(mse.ModelError, match=expected):
         model.frequency_response([10.0, 61.0])
     with pytest.raises(mse.ModelError, match=r"ring0.*at .* Hz has an imaginary part .* set dynamic_up_to_hz if"):
