@@ -108,6 +108,7 @@ _LATER = {
 _RESULTS = {
     "BeamLoads": ".elements.beam_loads",
     "Clamp": ".model.system",
+    "Crossing": ".analysis.time.response",
     "Dependency": ".statics.joints",
     "DynamicMember": ".linear.linear_model",
     "Event": ".statics.continuation",
@@ -145,6 +146,7 @@ if _typing.TYPE_CHECKING:
     from .analysis.noise.spectra import Spectrum as Spectrum
     from .analysis.time.left_out import LeftOut as LeftOut
     from .analysis.time.recording import read_recording as read_recording
+    from .analysis.time.response import Crossing as Crossing
     from .analysis.time.response import TimeResponse as TimeResponse
     from .analysis.time.state_space import StateSpace as StateSpace
     from .analysis.time.step_loop import StepLoop as StepLoop

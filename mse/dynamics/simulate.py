@@ -13,17 +13,17 @@ from ..analysis.time.simulate import checked_times
 from ..errors import Interrupted, ModelError, MotionError
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import put_together
-from ..model.sensors import readings
 from ..model.topology import Topology
 from ..model.variants import prepared
 from ..numerics.blas_threads import one_thread
 from ..progress.tasks import SIMULATING, Show, Task
 from ..statics.working_point import WorkingPoint
-from ..validation.arguments import find, names, number, shown
+from ..validation.arguments import number, shown
 from .accelerations import Equations
-from .coordinates import NamedCoordinates
+from .crossings import Watch
 from .explicit import Moment, StepFailed, Stepper
 from .input_forces import InputForces
+from .outputs import Outputs
 from .start import given_numbers, moving, placed
 from .trajectory import MotionState, Trajectory
 
@@ -47,6 +47,8 @@ def simulate(
     start: WorkingPoint | MotionState | None = None,
     inputs: Mapping[str, float | Callable[[float], float]] | None = None,
     outputs: Sequence[str] | None = None,
+    crossings: Mapping[str, float] | None = None,
+    until: Mapping[str, float] | None = None,
     rtol: float = 1e-9,
     progress: Show = True,
 ) -> Trajectory:
@@ -62,12 +64,13 @@ def simulate(
             "take fewer bodies, or linear.simulate() for small motions",
         )
         run = _Run(Equations(topology, assembly, InputForces(assembly, inputs)), rtol, outputs)
+        watch = Watch(run.outputs, crossings, until)
         refuse_beyond_memory(
-            system.label, (steps + 1) * 8.0 * (len(run.outputs) + 2 * assembly.size + 18 * assembly.bodies),
+            system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
             f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or run it in pieces (start=motion.final_state)",
         )  # fmt: skip
         sample, begin = run.begin(system, start, initial)
-        return task.finished(run.to(sample, begin, steps, dt, task.tell))
+        return task.finished(run.to(sample, begin, steps, dt, watch, task.tell))
 
 
 class _Run:
@@ -79,18 +82,9 @@ class _Run:
         self.equations, self.rtol, self.label = equations, rtol, topology.label
         self.topology = topology
         self.here = Evaluation.initial(equations.assembly).measured(self.equations.measure)
-        self.coordinates = NamedCoordinates(topology, self.here)
-        c = self.coordinates
-        units = dict(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
-        read = list(readings(topology, self.here.configuration))
-        units |= {name: unit for name, unit, _ in read}
-        known = tuple(units)
-        self.outputs = known if outputs is None else names(self.label, "outputs", outputs)
-        for name in self.outputs:
-            find(self.label, "output", name, known)
-        self.units = tuple(units[name] for name in self.outputs)
-        self._chosen = np.array([known.index(name) for name in self.outputs], dtype=int)
-        self._read = bool(read)
+        self.outputs = Outputs(equations, self.here, outputs)
+        self.coordinates = self.outputs.coordinates
+        self.watch: Watch | None = None
         self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
@@ -136,22 +130,31 @@ class _Run:
         )
 
     # -- steps ------------------------------------------------------------------------------------------------
-    def to(self, sample: Moment, begin: Moment, steps: int, dt: float, tell: Callable[[int], None]) -> Trajectory:
-        """The motion of so many samples after the first."""
+    def to(
+        self, sample: Moment, begin: Moment, steps: int, dt: float, watch: Watch, tell: Callable[[int], None]
+    ) -> Trajectory:
+        """The motion of so many samples after the first, or until the watch ends it."""
         stepper, first = Stepper(self.equations, self.rtol), sample.time
         # multiples of dt from zero on, if it begins at one: a run in two pieces then has the times of one
         whole = round(first / dt)
         offset, before = (0.0, whole) if whole * dt == first else (first, 0)
+        last = offset + (before + steps) * dt
+        self.watch = watch
         self._add(sample)
-        k = 1
+        watch.start(sample)
+        k, end = 1, None
         try:
-            while k <= steps:
+            while k <= steps and end is None:
                 self.begins.append(begin)
                 step = stepper.step(begin)
                 self.evaluations += step.evaluations
-                while k <= steps and (t := offset + (before + k) * dt) <= step.end.time:
+                end = watch.between(step, first, last)
+                reached = step.end.time if end is None else end.time
+                while k <= steps and (t := offset + (before + k) * dt) <= reached:
                     self._add(step.at(t))
                     k += 1
+                if end is not None and end.time > self.samples[-1].time:
+                    self._add(end)
                 begin = step.end
                 tell(k - 1)
         except KeyboardInterrupt:
@@ -186,11 +189,7 @@ class _Run:
         )
 
     def _add(self, moment: Moment) -> None:
-        here = self.equations.evaluation(moment.state)
-        row = [self.coordinates.values(here), self.coordinates.slopes(here) @ moment.v]
-        if self._read:
-            row.append(np.array([x for _, _, x in readings(self.topology, here.configuration)]))
-        self.rows.append(np.concatenate(row)[self._chosen])
+        self.rows.append(self.outputs.row(moment))
         self.samples.append(moment)
 
     def motion(self) -> Trajectory:
@@ -199,14 +198,18 @@ class _Run:
         inputs = self.equations.inputs
         state = MotionState(self.topology.source.name, last.time, self.rtol, self.topology, last, inputs)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
+        names, passed = self.outputs.names, self.watch.found
+        passages = np.array([(c.level, c.time, 1.0 if c.rising else -1.0) for c in passed]).reshape(-1, 3)
         notes = ()
         if self.equations.massless:
             notes = (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",
             )
         return Trajectory(
-            self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), self.outputs, self.units,
-            driven, inputs.names, inputs.units, state, rtol=self.rtol, steps=len(self.begins), evaluations=self.evaluations,
+            self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,
+            tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,
+            crossed=tuple(c.output for c in passed), passages=passages, rtol=self.rtol,
+            steps=len(self.begins), evaluations=self.evaluations,
             notes=notes, _equations=self.equations, _coordinates=self.coordinates, _samples=tuple(self.samples),
             _begins=tuple(self.begins),
         )  # fmt: skip

@@ -24,6 +24,8 @@ from .coordinates import NamedCoordinates
 from .explicit import Moment, Stepper
 from .input_forces import InputForces
 
+_LISTED = 20  # crossings that a table lists
+
 
 @dataclass(frozen=True, eq=False)
 class MotionState:
@@ -125,6 +127,10 @@ class Trajectory(TimeResponse):
         Values of the inputs.
     between, holds : tuple
         Empty: inputs are functions of time.
+    crossed : tuple of str
+        Outputs that passed a level, in the order of time.
+    passages : ndarray, (c, 3)
+        Level, time (s) and direction (1 upwards, -1 downwards) of each; ``crossings`` are the same by name.
     initial_state : dict of str to float
         Empty; ``at(0.0)`` is the beginning.
     parameters : ParameterRecord
@@ -177,6 +183,8 @@ class Trajectory(TimeResponse):
             self.input_units,
             {},
             self.parameters,
+            crossed=self.crossed,
+            passages=self.passages,
         )
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -313,5 +321,10 @@ class Trajectory(TimeResponse):
             ("largest unaccounted energy", float(np.abs(energy["unaccounted"]).max()), "J"),
             ("largest kinetic energy", float(energy["kinetic"].max()), "J"),
         ]
+        for crossing in self.crossings[:_LISTED]:
+            way = "rises" if crossing.rising else "falls"
+            rows.append((f"{crossing.output} {way} to {crossing.level:g}", crossing.time, "s"))
+        if len(self.crossings) > _LISTED:
+            rows.append(("more crossings", len(self.crossings) - _LISTED, ""))
         head = f"{self.name}: motion from {self.time[0]:g} to {self.time[-1]:g} s, {len(self.time)} samples, rtol {self.rtol:g}"
         return Table(head, ("", Column("value", digits=3), "unit"), rows)

@@ -236,6 +236,8 @@ class Searches:
         start: WorkingPoint | MotionState | None = None,
         inputs: Mapping[str, float | Callable[[float], float]] | None = None,
         outputs: Sequence[str] | None = None,
+        crossings: Mapping[str, float] | None = None,
+        until: Mapping[str, float] | None = None,
         rtol: float = 1e-9,
         progress: bool | Callable[[Progress], object] = True,
     ) -> Trajectory:
@@ -260,6 +262,11 @@ class Searches:
             function does, but may miss a pulse that is shorter than they are: end a run where it begins, and go on there.
         outputs : list of str, optional
             Outputs; all coordinates of joints, their rates, and what sensors measure, if left out.
+        crossings : mapping of str to float, optional
+            Levels by output, ``{"hinge.angle": 0.0}``: ``motion.crossings`` lists when each was passed, and which way.  Of two
+            passages within a quarter of a step neither is seen.
+        until : mapping of str to float, optional
+            The same; the run ends where the first of them is passed, at the latest after ``duration``.
         rtol : float
             Relative tolerance of each step, 1e-13 to 1e-2.
         progress : bool or callable
@@ -295,6 +302,6 @@ class Searches:
         from ..dynamics.simulate import simulate
 
         return simulate(
-            self, duration=duration, dt=dt, initial=initial, start=start, inputs=inputs, outputs=outputs, rtol=rtol,
-            progress=progress,
+            self, duration=duration, dt=dt, initial=initial, start=start, inputs=inputs, outputs=outputs,
+            crossings=crossings, until=until, rtol=rtol, progress=progress,
         )  # fmt: skip

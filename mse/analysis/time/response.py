@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,27 @@ if TYPE_CHECKING:
 
 def _moving(state: dict[str, float]) -> dict[str, float]:
     return {name: value for name, value in state.items() if value}
+
+
+class Crossing(NamedTuple):
+    """An output of a large motion passed a level, ``output(time) = level``; from :attr:`.TimeResponse.crossings`.
+
+    Attributes
+    ----------
+    output : str
+        Name of the output.
+    level : float
+        The level that it passed.
+    time : float, s
+        When that was.
+    rising : bool
+        Whether it went upwards.
+    """
+
+    output: str
+    level: float
+    time: float
+    rising: bool
 
 
 class TimeResponse(Result):
@@ -54,6 +75,10 @@ class TimeResponse(Result):
     between : ndarray, (t - 1, 3 s)
         Values of the s smooth inputs inside each step, at the three inner Gauss-Lobatto points; without rows if not known, as in
         recorded runs.
+    crossed : tuple of str
+        Names of the c outputs of large motions that passed a level, in the order of time.
+    passages : ndarray, (c, 3)
+        Level, time (s) and direction (1 upwards, -1 downwards) of each; :attr:`crossings` are the same by name.
 
     Examples
     --------
@@ -81,6 +106,8 @@ class TimeResponse(Result):
     # not in files of versions before
     holds: tuple[str, ...] = names("hold", "", sign="holds", default=())
     between: np.ndarray = array("* *", finite=False, sign="between", default=np.zeros((0, 0)))
+    crossed: tuple[str, ...] = names("crossing", "", sign="crossed", default=())
+    passages: np.ndarray = array("crossing 3", sign="passages", default=np.zeros((0, 3)))
 
     @classmethod
     def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
@@ -94,6 +121,12 @@ class TimeResponse(Result):
         if name in self.outputs:
             return self.values[:, self.outputs.index(name)]
         return self.driven[:, self.inputs.index(name)]
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Outputs that passed a level, in the order of time: each with ``output``, ``level``, ``time`` (s) and ``rising``."""
+        passages = zip(self.crossed, self.passages.tolist(), strict=True)
+        return tuple(Crossing(name, level, time, sign > 0.0) for name, (level, time, sign) in passages)
 
     def unit(self, name: str) -> str:
         """Unit of one output or input.

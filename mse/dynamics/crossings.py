@@ -1,0 +1,73 @@
+"""Crossings of outputs in a large motion: when an output passes a level, to rounding of what is interpolated in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..analysis.time.response import Crossing
+from ..numerics.precision import EPS, NOTHING
+from ..validation.arguments import mapping, number
+from .explicit import Moment, Step
+from .outputs import Outputs
+
+# Parts of a step at whose ends outputs are looked at: two crossings within one part stay unseen.  With two and with eight of them
+# tests/dynamics/test_crossings.py passes.
+_PARTS = 4
+_WHAT = "levels by output, such as {'hinge.angle': 0.0}"
+
+
+class Watch:
+    """Levels that outputs may pass, those of ``crossings`` and then those of ``until``, the first of which ends a run."""
+
+    def __init__(self, outputs: Outputs, crossings: Mapping[str, float] | None, until: Mapping[str, float] | None):
+        self._outputs, label = outputs, outputs.label
+        given = [*mapping(label, "crossings", crossings, _WHAT).items()]
+        self._first_of_until = len(given)
+        given += mapping(label, "until", until, _WHAT).items()
+        self._names = [name for name, _ in given]
+        self._columns = outputs.chosen(self._names)
+        self._levels = np.array([number(label, f"level of {name!r}", value) for name, value in given])
+        self._signs: np.ndarray | None = None  # of outputs less levels, where they were last looked at
+        self.found: list[Crossing] = []
+
+    def _above(self, moment: Moment) -> np.ndarray:
+        return self._outputs.all(moment)[self._columns] - self._levels
+
+    def start(self, sample: Moment) -> None:
+        """Begin to look at the first sample; what is at its level there has not passed it."""
+        if self._names:
+            above = self._above(sample)
+            near = np.abs(above) <= NOTHING * np.maximum(1.0, np.abs(self._levels))
+            self._signs = np.where(near, 0.0, np.sign(above))
+
+    def between(self, step: Step, first: float, last: float) -> Moment | None:
+        """List what is passed in a step between two times (s); the moment at which the run ends, if it does."""
+        if not self._names:
+            return None
+        begin = max(first, step.begin.time)
+        for k in range(1, _PARTS + 1):
+            end = step.begin.time + k / _PARTS * (step.end.time - step.begin.time)
+            end = min(step.end.time if k == _PARTS else end, last)
+            if end <= begin:
+                continue
+            now = self._above(step.end if end == step.end.time else step.at(end))
+            passed = np.flatnonzero((self._signs != 0.0) & (np.sign(now) != self._signs))
+            times = [self._time(step, int(i), begin, end, float(now[i])) for i in passed]
+            for t, i in sorted(zip(times, passed.tolist(), strict=True)):
+                name, level = self._names[i], float(self._levels[i])
+                self.found.append(Crossing(name, level, t, bool(self._signs[i] < 0.0)))
+                if i >= self._first_of_until:
+                    return step.at(t)
+            self._signs, begin = np.sign(now), end
+        return None
+
+    def _time(self, step: Step, i: int, begin: float, end: float, last: float) -> float:
+        """When one output passes its level between two times (s)."""
+
+        def above(t: float) -> float:
+            return last if t == end else -last if t == begin else float(self._above(step.at(t))[i])
+
+        return end if last == 0.0 else float(brentq(above, begin, end, xtol=EPS * abs(end), rtol=4.0 * EPS))
