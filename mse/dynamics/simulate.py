@@ -24,7 +24,7 @@ from .crossings import Watch
 from .explicit import Moment, StepFailed, Stepper
 from .input_forces import InputForces
 from .outputs import Outputs
-from .start import given_numbers, moving, placed
+from .start import Given, moving, placed
 from .trajectory import MotionState, Trajectory
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def simulate(
     *,
     duration: float,
     dt: float,
-    initial: Mapping[str, float] | None = None,
+    initial: Mapping[str, Any] | None = None,
     start: WorkingPoint | MotionState | None = None,
     inputs: Mapping[str, float | Callable[[float], float]] | None = None,
     outputs: Sequence[str] | None = None,
@@ -91,9 +91,9 @@ class _Run:
         self.evaluations = 0
 
     # -- start ------------------------------------------------------------------------------------------------
-    def begin(self, system: MSystem, start: Any, initial: Mapping[str, float] | None) -> tuple[Moment, Moment]:
+    def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
         """The first sample, and the moment at which the first step begins, which may be earlier."""
-        e, given = self.equations, given_numbers(self.label, self.coordinates, initial)
+        e, given = self.equations, Given(self.topology, self.coordinates, initial)
         time, v, moment = 0.0, np.zeros(e.size), None
         if start is None:
             here = put_together(self.here)

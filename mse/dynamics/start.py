@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..kernels.rotations import inverse_left_jacobian
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
+from ..model.topology import Topology
 from ..numerics.precision import NOTHING
-from ..validation.arguments import find, mapping, number
+from ..pose import Pose
+from ..validation.arguments import find, instance, mapping, number, numbers
 from .accelerations import Constrained, Equations
 from .coordinates import NamedCoordinates
 
@@ -26,51 +29,104 @@ _UNIQUE = 1e-6
 _CLOSE = 1e-9
 # Steps of Newton's method, which takes five where values can be reached (tests/dynamics/test_start.py).
 _ROUNDS = 30
+_SHOWN = 4  # rates that a message shows even where they are as given
+_WHAT = (
+    "values by coordinate, rate or body, such as {'hinge.angle': 1.57, \"hinge.angle'\": 0.0, 'mass': Pose.dz(-0.5), "
+    '"mass\'": (0, 0, 0, 0, 0, 2.0)}'
+)
 
 
-def given_numbers(label: str, coordinates: NamedCoordinates, initial: Mapping[str, Any] | None) -> dict[str, float]:
-    """Initial values by name, checked."""
-    what = "values by coordinate or rate, such as {'hinge.angle': 1.57, \"hinge.angle'\": 0.0}"
-    found = {}
-    for name, value in mapping(label, "initial", initial, what).items():
-        find(label, "coordinate or rate", name, (*coordinates.names, *coordinates.rates))
-        found[name] = number(label, f"initial {name!r}", value)
-    return found
+class Given:
+    """What is given of the beginning, checked: values and rates of coordinates, poses and velocities of bodies, by name."""
+
+    def __init__(self, topology: Topology, coordinates: NamedCoordinates, initial: Mapping[str, Any] | None):
+        label = topology.label
+        self.values: dict[str, float] = {}
+        self.rates: dict[str, float] = {}
+        self.poses: dict[str, tuple[int, Pose]] = {}  # with the number of the body's frame
+        self.velocities: dict[str, tuple[int, np.ndarray]] = {}
+        bodies = {el.path: el.frames[0] for el in topology.elements if len(el.frames) == 1 and el.obj.has_mass()}
+        known = (*coordinates.names, *coordinates.rates, *bodies, *(f"{name}'" for name in bodies))
+        for name, value in mapping(label, "initial", initial, _WHAT).items():
+            find(label, "coordinate, rate or body", name, known)
+            what, body = f"initial {name!r}", name.removesuffix("'")
+            if name in bodies:
+                expected = "a pose of the body, such as Pose.dz(-0.5)"
+                self.poses[name] = bodies[name], instance(label, what, value, Pose, expected)
+            elif body in bodies:
+                self.velocities[body] = bodies[body], numbers(label, what, value, (6,), unit="m/s, rad/s")
+            elif name in coordinates.rates:
+                self.rates[name] = number(label, what, value)
+            else:
+                self.values[name] = number(label, what, value)
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.rates or self.poses or self.velocities)
 
 
-def placed(
-    equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Mapping[str, float]
-) -> Evaluation:
-    """The system with coordinates at given values; others keep theirs as far as joints let them."""
-    chosen = np.array([k for k, name in enumerate(coordinates.names) if name in given], dtype=int)
-    if not len(chosen):
+def _frame_rows(here: Evaluation, frame: int) -> np.ndarray:
+    """Velocity and angular velocity of a frame per velocity of the coordinates, (6, n)."""
+    at, a = here.configuration, here.assembly
+    out, b = np.zeros((6, a.size)), a.body[frame]
+    if b > 0:
+        own = out[:, 6 * b - 6 : 6 * b]
+        own[:] = np.eye(6)
+        own[:3, 3:] = np.cross(at.o[frame] - at.reference[b], np.eye(3))
+    return out
+
+
+def _pose_of(here: Evaluation, frame: int) -> Pose:
+    at = here.configuration
+    return Pose(at.o[frame], at.U[frame])
+
+
+def _off(here: Evaluation, frame: int, wanted: Pose) -> np.ndarray:
+    """Displacement and turn (6,) of a frame from a pose, along the axes of the world."""
+    now = _pose_of(here, frame)
+    return np.concatenate([now.o - wanted.o, Pose(np.zeros(3), now.U @ wanted.U.T).rotation_vector()])
+
+
+def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given) -> Evaluation:
+    """The system with coordinates and bodies where they are given; other coordinates keep theirs as far as joints let them."""
+    if not given.values and not given.poses:
         return here
+    chosen = np.array([k for k, name in enumerate(coordinates.names) if name in given.values], dtype=int)
     others = np.setdiff1d(np.arange(len(coordinates.names)), chosen)
-    before = coordinates.values(here)
-    target = np.array([given[coordinates.names[k]] for k in chosen])
-    weights = np.where(coordinates.turns, equations.measure.size, 1.0)
-    far = np.abs(target - before[chosen]) / np.where(coordinates.turns[chosen], 1.0, equations.measure.size)
-    stages = max(1, int(np.ceil(far.max() / _AT_ONCE)))
+    before, size = coordinates.values(here), equations.measure.size
+    target = np.array([given.values[coordinates.names[k]] for k in chosen])
+    weights = np.where(coordinates.turns, size, 1.0)
+    far = list(np.abs(target - before[chosen]) / np.where(coordinates.turns[chosen], 1.0, size))
+    ways = [(frame, _pose_of(here, frame), -_off(here, frame, pose)) for frame, pose in given.poses.values()]
+    for _, _, way in ways:
+        far += [np.linalg.norm(way[:3]) / size, np.linalg.norm(way[3:])]
+    stages = max(1, int(np.ceil(max(far) / _AT_ONCE)))
     for k in range(1, stages + 1):
-        wanted = before[chosen] + k / stages * (target - before[chosen])
-        here = _brought(equations, here, coordinates, (chosen, others), wanted, before[others], weights)
-    _refuse_contradicted(equations, here, coordinates, chosen, target)
+        share = k / stages
+        wanted = before[chosen] + share * (target - before[chosen])
+        poses = [(frame, pose.moved(share * way[:3], share * way[3:])) for frame, pose, way in ways]
+        here = _brought(equations, here, coordinates, (chosen, others), (wanted, poses), before[others], weights)
+    _refuse_contradicted(equations, here, coordinates, given)
     return restored(here) or here if equations.assembly.constraint_count else here
 
 
 def _brought(
     equations: Equations, here: Evaluation, coordinates: NamedCoordinates, which: tuple[np.ndarray, np.ndarray],
-    wanted: np.ndarray, kept: np.ndarray, weights: np.ndarray,
+    targets: tuple[np.ndarray, list[tuple[int, Pose]]], kept: np.ndarray, weights: np.ndarray,
 ) -> Evaluation:  # fmt: skip
-    chosen, others = which
+    (chosen, others), (wanted, poses) = which, targets
     metric = equations.measure.metric
     for _ in range(_ROUNDS):
         values, slopes = coordinates.values(here), coordinates.slopes(here)
-        apart = np.concatenate([here.residual, values[chosen] - wanted])
+        rows, apart = [slopes[chosen]], [here.residual, values[chosen] - wanted]
+        for frame, pose in poses:
+            off, own = _off(here, frame, pose), _frame_rows(here, frame)
+            own[3:] = inverse_left_jacobian(off[3:]) @ own[3:]
+            rows.append(own)
+            apart.append(off)
         soft = weights[others, None] * slopes[others]
         left = weights[others] * (values[others] - kept)
         mass = soft.T @ soft + np.diag(_UNIQUE * metric**2)
-        step = Constrained(equations, here, mass, slopes[chosen]).solve(-soft.T @ left, -apart)
+        step = Constrained(equations, here, mass, np.vstack(rows)).solve(-soft.T @ left, -np.concatenate(apart))
         longest = np.abs(step[here.measure.turning]).max(initial=0.0)
         here = here.moved(metric * step * min(1.0, _AT_ONCE / longest if longest else 1.0))
         if np.abs(metric * step).max() <= NOTHING * equations.measure.outermost:
@@ -78,37 +134,44 @@ def _brought(
     return here
 
 
-def _refuse_contradicted(
-    equations: Equations, here: Evaluation, coordinates: NamedCoordinates, chosen: np.ndarray, target: np.ndarray
-) -> None:
-    found = coordinates.values(here)[chosen]
+def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given) -> None:
+    found, outermost = dict(zip(coordinates.names, coordinates.values(here), strict=True)), equations.measure.outermost
+    units = dict(zip(coordinates.names, coordinates.units, strict=True))
     open_by = np.abs(here.distances[0]).max(initial=0.0) if equations.assembly.constraint_count else 0.0
-    off = np.abs(found - target)
-    if off.max() <= _CLOSE * max(1.0, np.abs(target).max()) and open_by <= _CLOSE * equations.measure.outermost:
+    off = {name: _off(here, frame, pose) for name, (frame, pose) in given.poses.items()}
+    largest = max(1.0, *map(abs, given.values.values())) if given.values else 1.0
+    apart = [abs(found[name] - x) for name, x in given.values.items()]
+    close = max(apart, default=0.0) <= _CLOSE * largest and open_by <= _CLOSE * outermost
+    if close and all(np.abs(x).max() <= _CLOSE * max(1.0, outermost) for x in off.values()):
         return
-    shown = ", ".join(
-        f"{coordinates.names[k]} is {x:.6g} where {t:.6g} {coordinates.units[k]} is given"
-        for k, x, t in zip(chosen, found, target, strict=True)
-    )
-    gap = ""
-    if open_by > _CLOSE * equations.measure.outermost:
+    shown = [f"{name} is {found[name]:.6g} where {x:.6g} {units[name]} is given" for name, x in given.values.items()]
+    for name, six in off.items():
+        gap, turn = np.linalg.norm(six[:3]), np.linalg.norm(six[3:])
+        shown.append(f"{name} is {gap:.3g} m and {turn:.3g} rad from its pose")
+    if open_by > _CLOSE * outermost:
         worst = here.assembly.constraint_labels()[int(np.abs(here.distances[0]).argmax())]
-        gap = f", and {worst} is open by {open_by:.3g} m"
+        shown.append(f"and {worst} is open by {open_by:.3g} m")
     raise ModelError(
-        f"{equations.topology.label}: its joints contradict the initial values: as near as they come, {shown}{gap}; expected "
-        "values that all joints allow at once; give fewer of them, or correct one"
+        f"{equations.topology.label}: its joints contradict the initial values: as near as they come, {', '.join(shown)}; "
+        "expected values that all joints allow at once; give fewer of them, or correct one"
     )
 
 
 def moving(
-    equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Mapping[str, float], v: np.ndarray
+    equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given, v: np.ndarray
 ) -> np.ndarray:
-    """Velocities (n,) with the given rates, nearest to v in the metric of M."""
-    chosen = np.array([k for k, name in enumerate(coordinates.rates) if name in given], dtype=int)
-    if not len(chosen) and not v.any():
+    """Velocities (n,) with the given rates and velocities of bodies, nearest to v in the metric of M."""
+    if not given.rates and not given.velocities and not v.any():
         return v
-    target = np.array([given[coordinates.rates[k]] for k in chosen])
-    rows = coordinates.slopes(here)[chosen]
+    chosen = np.array([k for k, name in enumerate(coordinates.rates) if name in given.rates], dtype=int)
+    names, units = [coordinates.rates[k] for k in chosen], [coordinates.rate_units[k] for k in chosen]
+    target, rows = [given.rates[name] for name in names], [coordinates.slopes(here)[chosen]]
+    for body, (frame, six) in given.velocities.items():
+        names += [f"{body}'[{k}]" for k in range(6)]
+        units += ["m/s"] * 3 + ["rad/s"] * 3
+        target += six.tolist()
+        rows.append(_frame_rows(here, frame))
+    rows, target = np.vstack(rows), np.array(target)
     held = here.slopes @ v if equations.assembly.constraint_count else np.zeros(0)
     right = np.concatenate([-held, target - rows @ v])
     v = v + Constrained(equations, here, equations.mass(here), rows if len(rows) else None).solve(
@@ -120,8 +183,9 @@ def moving(
     size = max(1.0, np.abs(target).max(initial=0.0))
     if off.max(initial=0.0) > _CLOSE * size or held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
         shown = ", ".join(
-            f"{coordinates.rates[k]} is {x:.6g} where {t:.6g} {coordinates.rate_units[k]} is given"
-            for k, x, t in zip(chosen, found, target, strict=True)
+            f"{name} is {x:.6g} where {t:.6g} {unit} is given"
+            for name, x, t, unit in zip(names, found, target, units, strict=True)
+            if len(target) <= _SHOWN or abs(x - t) > _CLOSE * size
         )
         raise ModelError(
             f"{equations.topology.label}: its joints tie the initial rates together: as near as they come, {shown}; expected "

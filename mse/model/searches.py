@@ -10,6 +10,7 @@ from ..progress.tasks import SEARCHING, Task
 
 if TYPE_CHECKING:
     from ..dynamics.trajectory import MotionState, Trajectory
+    from ..pose import Pose
     from ..progress.reports import Progress
     from ..statics.continuation import Trace
     from ..statics.critical_load import Instability
@@ -232,7 +233,7 @@ class Searches:
         *,
         duration: float,
         dt: float,
-        initial: Mapping[str, float] | None = None,
+        initial: Mapping[str, float | Pose | Sequence[float]] | None = None,
         start: WorkingPoint | MotionState | None = None,
         inputs: Mapping[str, float | Callable[[float], float]] | None = None,
         outputs: Sequence[str] | None = None,
@@ -250,10 +251,11 @@ class Searches:
         ----------
         duration, dt : float, s
             Length of the run, and time between samples.
-        initial : mapping of str to float, optional
-            Values and rates of coordinates of joints at the beginning, such as ``{"hinge.angle": 1.57, "hinge.angle'": 0.2}``,
-            which hold exactly.  Values not named stay as they are as far as joints let them; rates not named are those of the
-            motion nearest to rest.
+        initial : mapping of str to float, Pose or six numbers, optional
+            Values and rates of coordinates of joints at the beginning, such as ``{"hinge.angle": 1.57, "hinge.angle'": 0.2}``;
+            poses of bodies, ``{"mass": Pose.dz(-0.5)}``, and their velocities, ``{"mass'": (0, 0, 0, 0, 0, 2.0)}``: velocity and
+            angular velocity of the body's frame along the axes of the world.  They hold exactly.  Coordinates not named stay as
+            they are as far as joints let them; rates not named are those of the motion nearest to rest.
         start : WorkingPoint or MotionState, optional
             Where it begins: the initial poses, with joints put together and at rest, if left out; a working point, at rest; or
             the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which goes on as if it was not cut.

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import textbook as book
 
+import mse
+from mse import ModelError, Pose
 from mse.dynamics import start
 
 
@@ -56,3 +58,59 @@ def test_weights_and_tolerances_have_a_margin(monkeypatch, name, factor):
     test_coordinates_not_named_keep_their_values_in_a_chain()
     test_loops_follow_the_coordinates_that_are_given()
     test_rates_that_are_not_named_have_the_least_kinetic_energy()
+
+
+# -- poses and velocities of bodies -------------------------------------------------------------------------------
+def floating():
+    """A body on a joint that holds nothing, and one that hangs from it on a ball joint."""
+    system = mse.MSystem("pair", gravity=(0, 0, 0))
+    one = mse.RigidBody("one", mass=1.0, inertia=(0.1, 0.2, 0.15), at=Pose.dz(0.4), frames={"pin": Pose.dx(0.5)})
+    one = system.add(one)
+    two = mse.RigidBody(
+        "two", mass=2.0, inertia=(0.3, 0.2, 0.1), at=Pose.dxdydz(1.2, 0, 0.4), frames={"pin": Pose.dx(-0.7)}
+    )
+    system.add(mse.Spherical("ball"), between=(system.add(two).frame("pin"), one.frame("pin")))
+    system.add(mse.Joint("free", free=("x", "y", "z", "ax", "ay", "az")), between=(one, system.ground))
+    return system
+
+
+def test_a_body_begins_at_its_pose_with_its_velocity():
+    pose, velocity = Pose.dxdydz(0.3, -2.0, 1.0) @ Pose.rotation((0.4, 1.9, -0.7)), (0.1, 0.2, -0.3, 1.0, 2.0, -3.0)
+    found = first(floating(), initial={"one": pose, "one'": velocity, "ball.ax": 0.4, "ball.ax'": -1.0}).at(0.0)
+    np.testing.assert_allclose(found.poses["one.center"].o, pose.o, atol=1e-13)
+    np.testing.assert_allclose(found.poses["one.center"].U, pose.U, atol=1e-13)
+    np.testing.assert_allclose(found.velocities["one.center"], velocity, atol=1e-13)
+    assert found.joint_coordinates["ball.ax"] == pytest.approx(0.4, abs=1e-13)
+    pin = pose @ Pose.dx(0.5)
+    np.testing.assert_allclose(found.poses["two.pin"].o, pin.o, atol=1e-13)
+
+
+def test_the_pose_of_a_body_brings_joints_along():
+    system = book.double_pendulum()
+    pose = Pose.ry(-2.0) @ Pose.dz(-1.0)
+    found = first(system, initial={"upper": pose, "lower'": (0, 0, 0, 0, 0.5, 0)})
+    assert found["one.angle"][0] == pytest.approx(2.0, abs=1e-12)
+    assert found.velocities("lower.center")[0, 4] == pytest.approx(0.5, abs=1e-13)
+
+
+def test_poses_and_velocities_that_joints_contradict_are_refused_by_name():
+    system = book.double_pendulum()
+    with pytest.raises(ModelError, match=r"contradict the initial values: .*upper is .* m and .* rad from its pose"):
+        first(system, initial={"upper": Pose.dz(-0.9)})
+    with pytest.raises(ModelError, match=r"contradict the initial values: .*one\.angle is .* where 1 rad is given"):
+        first(system, initial={"upper": Pose.ry(-2.0) @ Pose.dz(-1.0), "one.angle": 1.0})
+    with pytest.raises(ModelError, match=r"tie the initial rates together: .*upper'\[1\] is .* where 1 m/s is given"):
+        first(system, initial={"upper'": (0, 1.0, 0, 0, 0, 0)})
+
+
+@pytest.mark.parametrize(
+    ("initial", "message"),
+    [
+        ({"upper": 3.0}, r"initial 'upper' is 3\.0; expected a pose of the body, such as Pose\.dz"),
+        ({"upper'": 3.0}, r"initial \"upper'\" has shape \(\); expected six finite numbers \(m/s, rad/s\)"),
+        ({"uper": Pose()}, "did you mean 'upper'"),
+    ],
+)
+def test_what_is_no_pose_or_velocity_is_refused(initial, message):
+    with pytest.raises(mse.MseError, match=message):
+        first(book.double_pendulum(), initial=initial)
