@@ -20,6 +20,7 @@ Sensors       ForceSensor, PositionSensor
 Own elements  MObject, coordinate
 Linear        LinearModel, compose, reduce_model, reduce_matrices
 Noise         Spectrum
+Control       Controller
 Files         read_model, read_result, read_recording, read_matrices, read_urdf
 Long calls    show_progress, Progress, Interrupted
 Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPointError, MotionError,
@@ -92,6 +93,7 @@ _drawn_by(f"{__name__}.tools.plots")
 
 # These need more of SciPy than building a system does; `import mse` stays quick without them.
 _LATER = {
+    "Controller": ".control.controller",
     "LinearModel": ".linear.linear_model",
     "Spectrum": ".analysis.noise.spectra",
     "compose": ".linear.compose",
@@ -150,6 +152,7 @@ if _typing.TYPE_CHECKING:
     from .analysis.time.response import TimeResponse as TimeResponse
     from .analysis.time.state_space import StateSpace as StateSpace
     from .analysis.time.step_loop import StepLoop as StepLoop
+    from .control.controller import Controller as Controller
     from .dynamics.trajectory import Instant as Instant
     from .dynamics.trajectory import MotionState as MotionState
     from .dynamics.trajectory import Trajectory as Trajectory

@@ -37,6 +37,7 @@ FLOORS = (
     "statics",
     "linear",
     "analysis",
+    "control",
     "dynamics",
     "",  # the names that users import
     "tools",

@@ -1,0 +1,1 @@
+"""Feedback around linear models: controllers, closed loops, their margins, poles and stability."""
