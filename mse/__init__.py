@@ -14,6 +14,7 @@ Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
 Damping       EddyCurrentDamper
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
+Losses        LossTable, Zener, Thermoelastic, SurfaceLoss
 Loads         Load
 Drives        ForceActuator, PositionActuator
 Sensors       ForceSensor, PositionSensor
@@ -59,6 +60,10 @@ from .elements import TabulatedLink as TabulatedLink
 from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .elements.coordinates import coordinate as coordinate
+from .elements.loss_laws import LossTable as LossTable
+from .elements.loss_laws import SurfaceLoss as SurfaceLoss
+from .elements.loss_laws import Thermoelastic as Thermoelastic
+from .elements.loss_laws import Zener as Zener
 from .elements.shapes import Box as Box
 from .elements.shapes import Cylinder as Cylinder
 from .elements.shapes import Dae as Dae
@@ -120,6 +125,7 @@ _RESULTS = {
     "InterfaceFrame": ".linear.interface_frames",
     "Iteration": ".statics.history",
     "LeftOut": ".analysis.time.left_out",
+    "LossLaw": ".elements.loss_laws",
     "Mode": ".analysis.modes.result",
     "Modes": ".analysis.modes.result",
     "Motion": ".statics.stability",
@@ -157,6 +163,7 @@ if _typing.TYPE_CHECKING:
     from .dynamics.trajectory import MotionState as MotionState
     from .dynamics.trajectory import Trajectory as Trajectory
     from .elements.beam_loads import BeamLoads as BeamLoads
+    from .elements.loss_laws import LossLaw as LossLaw
     from .linear.compose import compose as compose
     from .linear.craig_bampton import Reduction as Reduction
     from .linear.craig_bampton import reduce_matrices as reduce_matrices

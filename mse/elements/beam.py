@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .beam_base import Sections, SlenderBody
+from .loss_laws import LossSection
 from .parameters import Profile, Real
 
 
@@ -47,6 +48,14 @@ class Beam(SlenderBody):
     def extent(self, s):
         return self._along("width", s) / 2, self._along("height", s) / 2
 
+    def loss_section(self, tension):
+        b, t = self._mean("width"), self._mean("height")
+        surface = {"axial": 2.0 / b + 2.0 / t, "torsion": 6.0 / min(b, t), "bending_y": 6.0 / t + 2.0 / b}
+        surface["bending_z"] = 6.0 / b + 2.0 / t
+        thickness = {"bending_y": t, "bending_z": b}
+        material = self.young_modulus, self.density, self.temperature
+        return LossSection(*material, tension / (b * t), False, thickness, surface)
+
     def torsion_stress(self, s):
         return rectangle_torsion_stress(self._along("width", s), self._along("height", s))
 
@@ -84,6 +93,13 @@ class RoundBeam(SlenderBody):
 
     def extent(self, s):
         return self._along("radius", s), self._along("radius", s)
+
+    def loss_section(self, tension):
+        r = self._mean("radius")
+        surface = {"axial": 2.0 / r, "torsion": 4.0 / r, "bending_y": 4.0 / r, "bending_z": 4.0 / r}
+        material = self.young_modulus, self.density, self.temperature
+        thickness = dict.fromkeys(("bending_y", "bending_z"), 2.0 * r)
+        return LossSection(*material, tension / (np.pi * r**2), True, thickness, surface)
 
     def torsion_stress(self, s):
         return 2.0 / (np.pi * self._along("radius", s) ** 3)

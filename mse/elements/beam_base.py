@@ -20,6 +20,7 @@ from .beam_cautions import cautions
 from .beam_loads import BeamLoads, internal_forces
 from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment
+from .loss_laws import LossSection
 from .losses import Loss, temperature
 from .parameters import Choice, Integer, Profile, Real
 
@@ -35,6 +36,7 @@ _MOST_GYRATION = 100.0
 # of its second frequency, at 1e-10 four digits, at 1e-8 seven
 _LEAST_POISSON = -0.999999
 _MOST_ELEMENTS = 10_000  # beyond, the condition of the stiffness, which grows with the fourth power, leaves no digit
+_SAMPLES = 64  # of a profile, for its mean
 _REST_STEPS = 8  # steps in which the unloaded shape of one element is integrated
 
 
@@ -106,7 +108,7 @@ class SlenderBody(MObject):
     curvature_y: Profile = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
     curvature_z: Profile = Profile("rotation per length about z at rest", unit="1/m", default=0.0)
     twist: Profile = Profile("rotation per length about x at rest", unit="1/m", default=0.0)
-    loss: Loss = Loss()
+    loss: Loss = Loss(of_section=True)
     temperature: Real = temperature()
 
     mechanisms = MECHANISMS
@@ -271,6 +273,33 @@ class SlenderBody(MObject):
             Largest stress of both.
         """
         return about_y + about_z
+
+    def loss_section(self, tension: float) -> LossSection:
+        """What losses that follow from its section depend on; sections that taper count by their mean.
+
+        Parameters
+        ----------
+        tension : float, N
+            Its mean tension.
+
+        Returns
+        -------
+        LossSection
+            Thicknesses and stress.
+
+        Raises
+        ------
+        ModelError
+            Its section has no known shape.
+        """
+        raise ModelError(
+            f"{self.label}: its loss is {self._values['loss']!s}, which follows from the thickness of a round or rectangular "
+            "section; expected a law of the frequency alone; give Thermoelastic(...).zener(...), or use a Beam or a RoundBeam"
+        )
+
+    def _mean(self, name: str) -> float:
+        """The mean of a profile along it."""
+        return float(np.mean(self._along(name, self.length * (np.arange(_SAMPLES) + 0.5) / _SAMPLES)))
 
     # -- sections and segments -----------------------------------------------------------------------------------
     def sections(self, s: np.ndarray) -> Sections:

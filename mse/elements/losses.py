@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from ..errors import nearest_name
+import numpy as np
+
+from ..errors import ModelError, nearest_name
 from ..validation.arguments import real, shown
+from .loss_laws import NEGATIVE, LossLaw, as_law
 from .parameters import Number, Parameter, Real, settled
 from .records import LOADED
 
-_NEGATIVE = "a negative one would feed energy into motions"
 _STORING = ("energy", "evaluate", "stiffness_parts")  # laws of a class that may store elastic energy
 _SAYING = {"mechanisms", "parts", "conservative", "external", *_STORING}  # what mechanisms follow from
 
 
-class ByMechanism(Mapping[str, float]):
+class ByMechanism(Mapping[str, float | LossLaw]):
     """Loss factors by mechanism, which never change."""
 
-    def __init__(self, factors: Mapping[str, float]):
+    def __init__(self, factors: Mapping[str, float | LossLaw]):
         self._factors = dict(factors)
 
-    def __getitem__(self, mechanism: str) -> float:
+    def __getitem__(self, mechanism: str) -> float | LossLaw:
         return self._factors[mechanism]
 
     def __iter__(self) -> Iterator[str]:
@@ -33,46 +36,75 @@ class ByMechanism(Mapping[str, float]):
         return repr(self._factors)
 
 
-class Loss(Parameter[float | ByMechanism, Number | Mapping[str, Number]]):
+LossGiven = Number | LossLaw | Callable[[np.ndarray], Any] | Sequence[Any] | np.ndarray
+Factor = float | LossLaw
+
+
+class Loss(Parameter[Factor | ByMechanism, LossGiven | Mapping[str, Any]]):
     """A loss factor eta >= 0, which makes elastic stiffness complex, ``1 + i eta``: one number, or numbers by mechanism.
 
-    ``mechanisms`` are the mechanisms of its class; :func:`settle` sets them.
+    In place of each number stands a law, if eta depends on frequency: samples (frequencies_hz, loss), a function of the
+    frequencies in Hz, or one of :mod:`mse.elements.loss_laws`.  ``mechanisms`` are the mechanisms of its class; :func:`settle`
+    sets them.  ``of_section`` says whether the class has a section, ``loss_section(tension)``, from which laws may follow.
     """
 
     kind = "loss factor"
     moves = False
 
-    def __init__(self, description: str = "loss factor of its elastic stiffness", *, default: float = 0.0):
+    def __init__(
+        self,
+        description: str = "loss factor of its elastic stiffness",
+        *,
+        default: float = 0.0,
+        of_section: bool = False,
+    ):
         super().__init__(description, default=default)
+        self.of_section = of_section
         self.mechanisms: tuple[str, ...] = ()
         self.usual = settled(default, minimum=0.0)
 
     def of(self, mechanisms: tuple[str, ...]) -> Loss:
         """The same parameter for a class with these mechanisms."""
-        new = Loss(self.description, default=self.default)
+        new = Loss(self.description, default=self.default, of_section=self.of_section)
         new.name, new.mechanisms = "loss", mechanisms
         return new
 
     def expectation(self) -> str:
-        return f"a finite number of at least 0, or such numbers by mechanism ({', '.join(groups(self.mechanisms))})"
+        return f"a finite number of at least 0 or a law, or such by mechanism ({', '.join(groups(self.mechanisms))})"
 
-    def checked(self, obj, value) -> float | ByMechanism:
-        if isinstance(value, Mapping):
+    def checked(self, obj, value) -> Factor | ByMechanism:
+        if isinstance(value, Mapping) and not isinstance(value.get("law"), str):
             known = groups(self.mechanisms)
             for name in value:
                 if not isinstance(name, str) or name not in known:
                     raise self.refuse(
                         obj, value, f"{shown(name)} is no mechanism of it{nearest_name(str(name), known)}"
                     )
-            return ByMechanism({name: self._number(obj, value, x) for name, x in value.items()})
-        return self._number(obj, value, value)
+            return ByMechanism({name: self._one(obj, value, x, known[name]) for name, x in value.items()})
+        return self._one(obj, value, value, None)
 
-    def _number(self, obj, value, factor) -> float:
-        found = real(factor, minimum=0.0)
+    def _one(self, obj, value, given, mechanisms: tuple[str, ...] | None) -> Factor:
+        """The factor or law of some mechanisms, None for all of them."""
+        try:
+            found = as_law(given)
+        except ModelError as error:
+            raise ModelError(f"{obj.label}: loss: {error}") from None
         if found is None:
-            negative = real(factor)
-            raise self.refuse(obj, value, _NEGATIVE if negative is not None and negative < 0.0 else "")
+            negative = real(given)
+            raise self.refuse(obj, value, NEGATIVE if negative is not None and negative < 0.0 else "")
+        if isinstance(found, LossLaw) and found.by_section:
+            if not self.of_section:
+                raise self.refuse(obj, value, "it has no section; give a law of the frequency alone, or use a beam")
+            if not any(map(found.acts_on, mechanisms or self.mechanisms)):
+                raise self.refuse(obj, value, f"{found:g} is of bending alone: stretch and twist lose nothing by it")
         return found
+
+
+def as_data(value: Factor | ByMechanism) -> Any:
+    """A loss as numbers and names, for files; ModelError for what none can hold."""
+    if isinstance(value, ByMechanism):
+        return {name: as_data(x) for name, x in value.items()}
+    return value.data() if isinstance(value, LossLaw) else value
 
 
 def temperature() -> Real:
@@ -90,7 +122,7 @@ def groups(mechanisms: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def factors(value: float | ByMechanism, mechanisms: tuple[str, ...]) -> dict[str, float]:
+def factors(value: Factor | ByMechanism, mechanisms: tuple[str, ...]) -> dict[str, Factor]:
     """The loss factor of each mechanism that has one, by the value of a parameter; single names go before groups."""
     if not isinstance(value, ByMechanism):
         return dict.fromkeys(mechanisms, value) if value else {}

@@ -8,6 +8,7 @@ from ..kernels import masses, rotations, springs
 from ..numerics.jets import rotation_vector
 from .cautions import MOST_STRAIN, MOST_TURN, Worst
 from .line import Line, near_whole_turn
+from .loss_laws import LossSection
 from .losses import Loss, temperature
 from .parameters import Real
 
@@ -36,7 +37,7 @@ class Wire(Line):
     poisson_ratio: Real = Real("Poisson's ratio", above=-1.0, maximum=0.5)
     radius: Real = Real("radius of the round section", unit="m", above=0.0)
     damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
-    loss: Loss = Loss()
+    loss: Loss = Loss(of_section=True)
     temperature: Real = temperature()
 
     parts = ("axial", "torsion", "geometric")
@@ -58,6 +59,23 @@ class Wire(Line):
         """``k2 = E/(2 (1 + nu)) pi r^4/2 / l0`` in N m/rad."""
         shear_modulus = self.young_modulus / (2.0 * (1.0 + self.poisson_ratio))
         return shear_modulus * 0.5 * np.pi * self.radius**4 / self.length
+
+    def loss_section(self, tension: float) -> LossSection:
+        """What losses that follow from its section depend on.
+
+        Parameters
+        ----------
+        tension : float, N
+            Its tension.
+
+        Returns
+        -------
+        LossSection
+            Its surface; it does not bend, and its density is not known.
+        """
+        r = self.radius
+        surface = {"axial": 2.0 / r, "torsion": 4.0 / r}
+        return LossSection(self.young_modulus, 0.0, self.temperature, tension / (np.pi * r**2), True, {}, surface)
 
     def kernel_parameters(self):
         return (self.length, self.axial_stiffness, self.torsional_stiffness, self.damping)

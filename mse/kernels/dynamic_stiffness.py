@@ -71,13 +71,13 @@ class UniformMember:
     inertia_y: float
     inertia_z: float
 
-    def with_loss(self, loss: Mapping[str, float]) -> UniformMember:
+    def with_loss(self, loss: Mapping[str, Number]) -> UniformMember:
         """The member with stiffnesses times ``1 + i eta``, eta by mechanism (axial, torsion, bending_y, bending_z, shear).
 
-        Tension is no elastic stiffness and stays real.
+        eta is complex where a law of loss changes the modulus, too.  Tension is no elastic stiffness and stays real.
         """
         lossy = {
-            name: getattr(self, name) * complex(1.0, eta)
+            name: getattr(self, name) * (1.0 + 1j * eta)
             for mechanism, eta in loss.items()
             for name in _LOSSY[mechanism]
             if eta and not _rigid(getattr(self, name))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kept, part
-from .vector_ir import load, minus_product, plus, polynomial, product, reciprocal, store, zero
+from .vector_ir import load, minus_product, plus, plus_times, polynomial, product, reciprocal, store, zero
 
 BLOCK = 24  # columns eliminated before the rest of the front is updated
 _TILE = 48  # rows of a block that stay in the second cache
@@ -45,6 +45,20 @@ class Changes(NamedTuple):
     first: np.ndarray
     places: np.ndarray
     values: np.ndarray
+
+
+class Terms(NamedTuple):
+    """Further terms of fronts, a weight by frequency times a value each: ``first[g]`` to ``first[g + 1]`` are of group g.
+
+    ``values`` (parts, terms) are times the weight number ``law`` of the ``count`` ones that each group of frequencies has.
+    """
+
+    first: np.ndarray
+    places: np.ndarray
+    law: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+    count: int
 
 
 @part
@@ -157,6 +171,16 @@ def _add_changes(arena, changes, g, group):
 
 
 @part
+def _add_terms(arena, terms, g, group, part):
+    """Adds the further terms of group g to its front."""
+    own, start = part * len(terms.places), group * terms.count
+    for e in range(terms.first[g], terms.first[g + 1]):
+        place = terms.places[e]
+        weight = load(terms.weights, start + terms.law[e])
+        store(arena, place, plus_times(load(arena, place), weight, terms.values, own + e))
+
+
+@part
 def _add_child(arena, fronts, c, top, size):
     """Adds the update of group c, the last one on the stack, to its parent's front; the new top of the stack."""
     first, last = fronts.first_row[c], fronts.first_row[c + 1]
@@ -214,14 +238,14 @@ def substitute_back(arena, fronts, keep, x):
 @kept(nogil=True)
 def sweep(
     arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting,
-    changes,
+    changes, terms,
 ):  # fmt: skip
     """Eliminates for the groups of frequencies numbered ``groups[0]`` to ``groups[1]`` and writes the answers to ``out``.
 
     For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
     products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).
-    Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.  So is ``changes``
-    where all entries are polynomials of the frequency.
+    Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.  So are ``changes``
+    and ``terms`` where all entries are polynomials of the frequency.
 
     The arena holds one front, its panel and pivots, from ``stack`` on what waits for its parent, and from ``keep`` on,
     unless that is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
@@ -241,6 +265,8 @@ def sweep(
                 break
             if changes is not None:
                 _add_changes(arena, changes, g, group)
+            if terms is not None:
+                _add_terms(arena, terms, g, group, parts[group])
             for a in range(0, columns, BLOCK):
                 b = min(a + BLOCK, columns)
                 _factor(arena, size, a, b, w, d)

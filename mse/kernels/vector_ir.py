@@ -144,6 +144,19 @@ def minus_product(typing, c, a, b):
 
 
 @intrinsic
+def plus_times(typing, c, a, values, at):
+    """``c + a values[at]``, values being real numbers."""
+
+    def code(context, builder, signature, args):
+        pointer = context.make_array(signature.args[2])(context, builder, args[2]).data
+        by = _splat(builder, builder.load(builder.gep(pointer, [args[3]])))
+        pairs = zip(_parts(builder, a, args[1]), _parts(builder, c, args[0]), strict=True)
+        return _joined(builder, [_multiply_add(builder, x, by, y) for x, y in pairs])
+
+    return c(c, a, values, types.int64), code
+
+
+@intrinsic
 def product(typing, a, b):
     """``a b``."""
 

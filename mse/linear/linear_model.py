@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..declared import array, entry, names
 from ..display import Table
 from ..elements.coordinates import channel_units, coordinates_field
+from ..elements.loss_laws import LossLaw
 from ..errors import FileError, ModelError
 from ..model.parameter_record import ParameterRecord, recorded_parameters
 from ..numerics.curvatures import Curvatures
@@ -50,7 +51,7 @@ class DynamicMember(ReadOnly):
         Displacements of its own coordinates by all coordinates x = (q, w).
     stiffness : callable
         ``stiffness(omega, loss)`` (m, k, k): what is added to K at angular frequencies (m,) rad/s, and loss factors by
-        mechanism.  Symmetric, for ``exp(i w t)``; its real part vanishes at zero frequency.
+        mechanism, complex ones of laws.  Symmetric, for ``exp(i w t)``; its real part vanishes at zero frequency.
     clamped_count : callable or None
         ``clamped_count(omega2)``: number of natural frequencies below, with its own coordinates clamped; None for none.
     mechanisms : tuple of str
@@ -145,8 +146,8 @@ class LinearModel(Result, Readings, Analyses):
         Reactions of redundant joints that balance themselves.
     skew : SkewParts or None
         The skew parts of Lambda and K; None if they are symmetric.
-    losses : mapping of (str, str) to float
-        Loss factors of elastic parts, by object and mechanism, from the elements' parameters ``loss``.
+    losses : mapping of (str, str) to float or LossLaw
+        Loss factors and laws of elastic parts, by object and mechanism, from the elements' parameters ``loss``.
     parameters : ParameterRecord
         Parameters of the objects that it was made of, by their paths.
     notes : tuple of str
@@ -194,7 +195,7 @@ class LinearModel(Result, Readings, Analyses):
     # terms counts
     _noise: np.ndarray | None = array("coordinate", key="noise", sign="noise", default=None)
     skew: SkewParts | None = entry("part", options={"cls": SkewParts}, sign="skew_number", default=None)
-    losses: Mapping[tuple[str, str], float] = entry(Losses(), sign="loss_factors", default_factory=dict)
+    losses: Mapping[tuple[str, str], float | LossLaw] = entry(Losses(), sign="loss_factors", default_factory=dict)
     parameters: ParameterRecord = recorded_parameters()
     factors: Factors = field(default_factory=Factors)
     notes: tuple[str, ...] = ()

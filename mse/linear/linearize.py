@@ -97,7 +97,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         self_stress=joints.self_stress,
         interfaces=_frames(wp),
         _noise=wp.rounding * wp.scale**2 if wp.converged else None,
-        losses=of_elements(t, wp._configuration, chosen),
+        losses=of_elements(wp, chosen),
         parameters=ParameterRecord(t.source),
         factors=wp._assembly.factors,
         notes=tuple(dict.fromkeys(expansion.notes)),

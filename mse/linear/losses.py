@@ -9,14 +9,18 @@ import numpy as np
 
 from ..elements import losses
 from ..elements.base import MObject
+from ..elements.loss_laws import EXPECTED, NEGATIVE, LossLaw
+from ..elements.losses import LossGiven
 from ..elements.records import GRAVITY, LOADED
 from ..errors import ModelError, UnknownNameError, nearest_name
-from ..validation.arguments import mapping, number, shown
+from ..validation.arguments import mapping, real, refusal, shown
+from .law_stiffness import Factor, LawEntries, law_entries
 
 if TYPE_CHECKING:
-    from ..model.configuration import Configuration
-    from ..model.topology import Element, Topology
+    from ..model.topology import Element
+    from ..statics.working_point import WorkingPoint
     from .linear_model import LinearModel
+    from .stiffness_parts import StiffnessParts
 
 Label = tuple[str, str]
 
@@ -24,24 +28,43 @@ _NOTHING = 1e-9  # of a stiffness: what its weight changes by rounding, see test
 
 
 # -- of elements ------------------------------------------------------------------------------------------------------
-def of_elements(topology: Topology, at: Configuration, chosen: Callable[[Element], bool] | None) -> dict[Label, float]:
-    """Loss factors by (object, mechanism) of those elements that have any, as their parameters are."""
-    found: dict[Label, float] = {}
+def of_elements(wp: WorkingPoint, chosen: Callable[[Element], bool] | None) -> dict[Label, Factor]:
+    """Loss factors and laws by (object, mechanism) of those elements that have any, as their parameters are."""
+    topology, at = wp._topology, wp._configuration
+    found: dict[Label, Factor] = {}
     lossy = [el for el in (topology.elements[k] for k in topology.lossy) if chosen is None or chosen(el)]
     for el in lossy:
         if not el.obj.defines("components"):
-            own = losses.factors(el.obj._values["loss"], el.obj.mechanisms)
+            own = _of_object(el.obj, wp)
             if own and el.obj.defines("gravity_energy") and GRAVITY not in el.obj.parts:
                 _refuse_weight(el.obj, at.frames(el.frames), at.q[el.coordinates])
             _join(topology.label, found, el.owner, {m: own.get(m, 0.0) for m in el.obj.mechanisms})
     found = {label: eta for label, eta in found.items() if eta}
     for el in lossy:
         if el.obj.defines("components"):
-            _join(topology.label, found, el.owner, losses.factors(el.obj._values["loss"], el.obj.mechanisms))
+            _join(topology.label, found, el.owner, _of_object(el.obj, wp))
     return found
 
 
-def _join(who: str, found: dict[Label, float], owner: str, own: Mapping[str, float]) -> None:
+def _of_object(obj: MObject, wp: WorkingPoint) -> dict[str, Factor]:
+    """Loss factors and laws by mechanism, those that follow from a section for its tension at the working point."""
+    own = losses.factors(obj._values["loss"], obj.mechanisms)
+    if not any(isinstance(law, LossLaw) and law.by_section for law in own.values()):
+        return own
+    section = obj.loss_section(_tension(obj, wp))
+    bound = {m: law.of_section(section, m) if isinstance(law, LossLaw) else law for m, law in own.items()}
+    return {m: law for m, law in bound.items() if law}
+
+
+def _tension(obj: MObject, wp: WorkingPoint) -> float:
+    """The mean tension (N) along a wire or beam."""
+    if not obj.defines("components"):
+        return wp.tensions[obj.path]
+    loads = obj.internal_forces(wp)
+    return float(np.trapezoid(loads.forces[:, 0], loads.s) / np.ptp(loads.s))
+
+
+def _join(who: str, found: dict[Label, Factor], owner: str, own: Mapping[str, Factor]) -> None:
     for mechanism, eta in own.items():
         if found.setdefault((owner, mechanism), eta) != eta:
             raise ModelError(
@@ -63,8 +86,8 @@ def _refuse_weight(obj: MObject, frames: list, q: np.ndarray) -> None:
 
 
 # -- of a model -------------------------------------------------------------------------------------------------------
-def loss_factors(model: LinearModel, loss: Mapping[str | Label, float] | None) -> dict[Label, float]:
-    """Loss factor of every (object, mechanism) that has one: from the elements, or from the user instead."""
+def loss_factors(model: LinearModel, loss: Mapping[str | Label, LossGiven] | None) -> dict[Label, Factor]:
+    """Loss factor or law of every (object, mechanism) that has one: from the elements, or from the user instead."""
     if loss is None:
         return dict(model.losses)
     loss = mapping(model.name, "loss", loss, "loss factors by object, such as {'wire': 1e-4}")
@@ -78,20 +101,48 @@ def loss_factors(model: LinearModel, loss: Mapping[str | Label, float] | None) -
     # some members have mechanisms of their own, whatever the parts of K are called
     elastic |= {m.label: list(m.mechanisms) for m in model.members if m.mechanisms}
     known = _known(elastic)
-    out: dict[Label, float] = {}
+    out: dict[Label, Factor] = {}
     # a mechanism's own factor goes before that of several, and this before its object's
     for key, eta in sorted(
         loss.items(), key=lambda item: (isinstance(item[0], tuple), len(known.get(item[0], ())) == 1)
     ):
-        eta = number(model.name, f"loss of {_spelled(key)}", eta, minimum=0.0)
-        out |= dict.fromkeys(_parts_of(model, key, elastic, known), eta)
+        out |= dict.fromkeys(_parts_of(model, key, elastic, known), _given(model, key, eta))
     return out
 
 
-def weights(model: LinearModel, factors: Mapping[Label, float]) -> dict[Label, complex]:
-    """The complex weights ``1 + i eta`` of the parts of K, but for members whose dynamic stiffness has its loss itself."""
+def _given(model: LinearModel, key: str | Label, eta: LossGiven) -> Factor:
+    """A loss factor or law from what a user gives; laws that follow from a section have none here."""
+    what = f"loss of {_spelled(key)}"
+    try:
+        found = losses.as_law(eta)
+    except ModelError as error:
+        raise ModelError(f"{model.name}: {what}: {error}") from None
+    if found is None:
+        negative = real(eta) is not None
+        raise refusal(model.name, what, eta, EXPECTED, remedy=NEGATIVE if negative else "")
+    if isinstance(found, LossLaw) and found.by_section:
+        raise refusal(
+            model.name, what, found, "a law of the frequency alone",
+            remedy="set it as the parameter loss of its beam, or give the zener(...) of a Thermoelastic",
+        )  # fmt: skip
+    return found
+
+
+def weights(model: LinearModel, factors: Mapping[Label, Factor]) -> dict[Label, complex]:
+    """The weights ``1 + i eta`` of parts of K with a loss factor, but for members whose dynamic stiffness has its loss itself."""
+    return {
+        part: complex(1.0, eta) for part, eta in _of_stiffness(model, factors).items() if not isinstance(eta, LossLaw)
+    }
+
+
+def law_stiffness(model: LinearModel, parts: StiffnessParts, factors: Mapping[Label, Factor]) -> LawEntries | None:
+    """Those ``parts`` of its stiffness that have a law; None where none has."""
+    return law_entries(parts, _of_stiffness(model, factors))
+
+
+def _of_stiffness(model: LinearModel, factors: Mapping[Label, Factor]) -> dict[Label, Factor]:
     own = {m.label for m in model.members if m.mechanisms}
-    return {part: complex(1.0, eta) for part, eta in factors.items() if eta and part[0] not in own}
+    return {part: eta for part, eta in factors.items() if eta and part[0] not in own}
 
 
 def _known(elastic: Mapping[str, list[str]]) -> dict[Label, list[Label]]:
@@ -126,9 +177,9 @@ def _parts_of(
     return found
 
 
-def told(factors: Mapping[Label, float], most: int = 4) -> str:
+def told(factors: Mapping[Label, Factor], most: int = 4) -> str:
     """Loss factors in words: ``wire (axial 0.001, torsion 0.002), blade (bending_y 0.0002) and 3 more objects``."""
-    by_object: dict[str, dict[float, list[str]]] = {}
+    by_object: dict[str, dict[Factor, list[str]]] = {}
     for (owner, mechanism), eta in factors.items():
         by_object.setdefault(owner, {}).setdefault(eta, []).append(mechanism)
     names = []
@@ -148,9 +199,9 @@ def refuse_losses(model: LinearModel, what: str) -> None:
         )
 
 
-def joined(name: str, models: list[LinearModel]) -> dict[Label, float]:
+def joined(name: str, models: list[LinearModel]) -> dict[Label, Factor]:
     """The loss factors of several models together; ModelError where two have different ones for the same stiffness."""
-    found: dict[Label, float] = {}
+    found: dict[Label, Factor] = {}
     lossy = {label for m in models for label in m.losses}
     for label in sorted(lossy):
         # a model alone keeps the names of parts that it has nothing of

@@ -11,10 +11,12 @@ import scipy.sparse as sp
 
 from ..elements import frequency_laws
 from ..elements.base import FramePose
+from ..elements.loss_laws import LossLaw
 from ..errors import ModelError
 from ..model.flattening import Element
 from ..numerics.precision import NOTHING, left_by_rounding
 from ..validation.matrices import first_negative, negative
+from .law_stiffness import Factor, factor_at
 from .linear_model import DynamicMember, LinearModel
 
 # tests/linear/test_members.py passes with 0.01 and 100 times each of these:
@@ -30,9 +32,9 @@ _REAL = 1e-12
 class Members:
     """The members of a model with a dynamic stiffness, on its free coordinates."""
 
-    def __init__(self, model: LinearModel, loss: Mapping[tuple[str, str], float] | None = None):
+    def __init__(self, model: LinearModel, loss: Mapping[tuple[str, str], Factor] | None = None):
         n = model.size
-        by_label: dict[str, dict[str, float]] = {m.label: {} for m in model.members}
+        by_label: dict[str, dict[str, Factor]] = {m.label: {} for m in model.members}
         for (owner, mechanism), eta in (loss or {}).items():
             if owner in by_label and eta:
                 by_label[owner][mechanism] = eta
@@ -62,7 +64,7 @@ class Members:
             omega = omega.real
         member, loss = self._members[k]
         _refuse_beyond(member, omega)
-        return checked(member, omega, member.stiffness(omega, loss))
+        return checked(member, omega, with_losses(member, omega, loss))
 
     def left_out(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """Members known at real frequencies only, and bounds on what each may lack at a complex one.
@@ -143,6 +145,16 @@ def member_of(
 def through(members: Sequence[DynamicMember], t: sp.csr_matrix) -> tuple[DynamicMember, ...]:
     """The same members in other coordinates y, with ``x = t y``."""
     return tuple(replace(m, motion=(m.motion @ t).tocsr()) for m in members)
+
+
+def with_losses(member: DynamicMember, omega: np.ndarray, loss: Mapping[str, Factor]) -> np.ndarray:
+    """The dynamic stiffness (f, k, k) of a member with loss factors and laws by mechanism, at angular frequencies (f,)."""
+    if not len(omega) or not any(isinstance(law, LossLaw) for law in loss.values()):
+        return member.stiffness(omega, loss)
+    # a law is at each frequency a loss factor, which is complex where the modulus changes
+    factors = {m: (factor_at(f"{member.label} / {m}", law, omega) - 1.0) / 1j for m, law in loss.items()}
+    each = (member.stiffness(omega[k : k + 1], {m: eta[k] for m, eta in factors.items()}) for k in range(len(omega)))
+    return np.concatenate(list(each))
 
 
 def checked(member: DynamicMember, omega: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..analysis.time.response import TimeResponse
     from ..analysis.time.state_space import StateSpace
     from ..analysis.time.step_loop import StepLoop
+    from ..elements.losses import LossGiven
     from ..progress.reports import Progress
     from .linear_model import LinearModel
 
@@ -83,7 +84,7 @@ class Analyses:
         *,
         inputs: Sequence[str] | None = None,
         outputs: Sequence[str] | None = None,
-        loss: Mapping[str | tuple[str, str], float] | None = None,
+        loss: Mapping[str | tuple[str, str], LossGiven] | None = None,
         bound: float = 1e-9,
         progress: bool | Callable[[Progress], object] = True,
     ) -> FrequencyResponse:
@@ -97,7 +98,8 @@ class Analyses:
             Names of the inputs and outputs wanted; all if left out.
         loss : mapping, optional
             Structural loss factors eta >= 0, which make stiffness complex, ``1 + i eta``: ``{"blade": 1e-3}`` for all elastic
-            stiffness of an object, ``{("blade", "axial"): 1e-3}`` for one mechanism, which goes before.  They replace those of
+            stiffness of an object, ``{("blade", "axial"): 1e-3}`` for one mechanism, which goes before.  In place of a number
+            stands a law: samples (frequencies_hz, eta), a function of Hz, :class:`mse.Zener` and others.  They replace those of
             the elements' parameters ``loss``, all of them, which count if left out; ``{}`` is no loss.  Stiffness of gravity and
             tension has none.
         bound : float
@@ -140,7 +142,7 @@ class Analyses:
         output: str,
         *,
         inputs: Mapping[str, Given] | None = None,
-        loss: Mapping[str | tuple[str, str], float] | None = None,
+        loss: Mapping[str | tuple[str, str], LossGiven] | None = None,
         temperature: float = 300.0,
         progress: bool | Callable[[Progress], object] = True,
     ) -> NoiseBudget:
@@ -196,7 +198,7 @@ class Analyses:
         high_hz: float,
         *,
         points_per_width: float = 6.0,
-        loss: Mapping[str | tuple[str, str], float] | None = None,
+        loss: Mapping[str | tuple[str, str], LossGiven] | None = None,
         progress: bool | Callable[[Progress], object] = True,
     ) -> ResonanceGrid:
         """``f_k + (b_k/2) sinh(1.76 j/p)``, integer j: frequencies about every resonance f_k of width b_k, p of them in it.

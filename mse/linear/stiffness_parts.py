@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..display import Column, Shown, Table
-from ..errors import UnknownNameError
+from ..elements.loss_laws import LossLaw, as_law
+from ..errors import ModelError, UnknownNameError
 from ..numerics.read_only import read_only
 from ..results import Result
 from ..validation.arguments import complex_number, find, mapping, shown
@@ -225,26 +227,39 @@ class Parts:
 
 
 class Losses:
-    """How files store loss factors by object and mechanism."""
+    """How files hold loss factors by object and mechanism, and laws as JSON texts, empty for a factor."""
 
-    def put(self, record: Record, key: str, value: Mapping[tuple[str, str], float]) -> None:
-        if value:
-            objects, mechanisms = zip(*value, strict=True)
-            factors = np.array(list(value.values()))
-            record.put(loss_objects=objects, loss_mechanisms=mechanisms, loss_factors=factors)
+    def put(self, record: Record, key: str, value: Mapping[tuple[str, str], float | LossLaw]) -> None:
+        if not value:
+            return
+        objects, mechanisms = zip(*value, strict=True)
+        laws = [json.dumps(x.data()) if isinstance(x, LossLaw) else "" for x in value.values()]
+        factors = np.array([0.0 if isinstance(x, LossLaw) else x for x in value.values()])
+        record.put(loss_objects=objects, loss_mechanisms=mechanisms, loss_factors=factors)
+        if any(laws):
+            record.put(loss_laws=laws)
 
-    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-        factors = reader.array("loss_factors", "loss").tolist()
+    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> dict[tuple[str, str], float | LossLaw]:
+        values: list[float | LossLaw | None] = reader.array("loss_factors", "loss").tolist()
+        if reader.has("loss_laws"):
+            texts = reader.names("loss_laws", "loss")
+            values = [_law(text) if text else eta for text, eta in zip(texts, values, strict=True)]
         labels = zip(*(reader.names(key, "loss") for key in ("loss_objects", "loss_mechanisms")), strict=True)
-        losses = dict(zip(labels, factors, strict=True))
+        losses = dict(zip(labels, values, strict=True))
         for label, eta in losses.items():
-            if label not in found["parts"].labels or eta < 0.0:
+            if label not in found["parts"].labels or eta is None or not (isinstance(eta, LossLaw) or eta >= 0.0):
                 raise reader.damaged(
-                    f"the loss factor of {' / '.join(label)}",
-                    f"is {eta:g}",
-                    "the loss factor of an existing part, at least 0",
+                    f"the loss factor of {' / '.join(label)}", f"is {eta}", "one of a part, at least 0, or a law"
                 )
         return losses
+
+
+def _law(text: str) -> float | LossLaw | None:
+    """A law from its JSON text; None for what is none."""
+    try:
+        return as_law(json.loads(text))
+    except (ValueError, ModelError, RecursionError):
+        return None
 
 
 class ListedParts(StiffnessParts):

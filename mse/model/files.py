@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..elements import losses
 from ..elements.base import Frame, MObject, class_name
+from ..elements.loss_laws import LossLaw
 from ..errors import FileError, ModelError, MseError, nearest_name
 from ..pose import Pose
 from ..validation import json_shapes as js
@@ -76,6 +78,11 @@ def _unpack_pose(data: Any) -> Pose | None:
 def _pack_object(obj: MObject) -> dict:
     values = {}
     for name, value in obj.parameters.items():
+        if isinstance(value, LossLaw | losses.ByMechanism):
+            try:
+                value = losses.as_data(value)
+            except ModelError as error:
+                raise ModelError(f"{obj.label}: {name}: {error}") from None
         if callable(value):
             raise ModelError(
                 f"{obj.label}: {name} is a function, which a file cannot hold; expected numbers; give a number or a pair, or "

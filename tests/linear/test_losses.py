@@ -159,8 +159,8 @@ def test_a_stem_names_all_mechanisms_that_begin_with_it_and_one_of_them_goes_bef
 
 
 BAD = {
-    "-0.001": (-0.001, "loss is -0.001; expected a finite number of at least 0, .* negative one would feed energy"),
-    "text": ("much", "loss is 'much'; expected a finite number of at least 0, or such numbers by mechanism"),
+    "-0.001": (-0.001, "loss is -0.001; expected a finite number of at least 0 .* negative one would feed energy"),
+    "text": ("much", "loss is 'much'; expected a finite number of at least 0 or a law, or such by mechanism"),
     "nan": (float("nan"), "loss is nan; expected"),
     "list": ([1e-3], "loss is .*0.001.*; expected"),
     "unknown": ({"bending": 1e-3}, r"'bending' is no mechanism of it \(known: axial, torsion\)"),

@@ -129,7 +129,8 @@ def _singular(model, system, f: float, which: int, motion: np.ndarray) -> Singul
 
 
 def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> Iterator[np.ndarray]:
-    k, c, m = (sp.csc_matrix(a) for a in system.matrix)
+    k, c, m = (sp.csc_matrix(a) for a in system.matrix[:3])
+    laws = system.matrix.laws
     n = system.n - system.multipliers
     for hz in f:
         w = 2 * np.pi * hz
@@ -137,6 +138,8 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> Itera
         damped = system.complex or any(map(np.iscomplexobj, change))
         b, read, direct = (a[0] for a in system.couplings(np.array([w]), change))
         z = (k - w**2 * m + 1j * w * c).tocsc() if damped else (k - w**2 * m).tocsc()
+        if laws is not None:
+            z = (z + laws.sum(laws.laws.weights(np.array([w]))[0])).tocsc()
         size = system.sizes(np.array([w]))[0]
         if len(system.members):
             z = (z + system.members.sparse([own[0] for own in change])).tocsc()

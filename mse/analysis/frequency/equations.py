@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ...linear.law_stiffness import Factor, LawEntries
 from ...linear.linear_model import LinearModel
-from ...linear.losses import weights
+from ...linear.losses import law_stiffness, weights
 from ...linear.members import Members
 from ...linear.zero_motions import uncanceled
 from ...numerics.options import SIZES
@@ -26,21 +27,29 @@ _SMALL = 60  # coordinates of models that are cut and multiplied as dense matric
 
 
 class Polynomial(NamedTuple):
-    """``k + i w c - w^2 m`` of matrices of one shape, sparse or not; k may be complex."""
+    """``k + i w c - w^2 m`` of matrices of one shape, sparse or not; k may be complex.  Losses with a law come on top."""
 
     k: sp.csr_matrix | np.ndarray
     c: sp.csr_matrix | np.ndarray
     m: sp.csr_matrix | np.ndarray
+    laws: LawEntries | None = None
 
     @property
     def T(self) -> Polynomial:
-        return Polynomial(self.k.T, self.c.T, self.m.T)
+        return Polynomial(self.k.T, self.c.T, self.m.T, None if self.laws is None else self.laws.T)
+
+    def scaled(self, by: np.ndarray) -> Polynomial:
+        """With rows times numbers (rows,)."""
+        rows = sp.diags(by, format="csr")
+        laws = None if self.laws is None else self.laws.scaled(by)
+        return Polynomial(rows @ self.k, rows @ self.c, rows @ self.m, laws)
 
     def at(self, w: np.ndarray) -> np.ndarray:
         """Dense values (f, rows, columns) at angular frequencies w (f,)."""
-        k, c, m = (a.toarray() if sp.issparse(a) else a for a in self)
-        w = w[:, None, None]
-        return k + 1j * w * c - w**2 * m
+        k, c, m = (a.toarray() if sp.issparse(a) else a for a in self[:3])
+        rates, w = w, w[:, None, None]
+        values = k + 1j * w * c - w**2 * m
+        return values if self.laws is None else values + self.laws.at(rates)
 
 
 class MembersAdd(NamedTuple):
@@ -58,7 +67,7 @@ class Equations:
     """
 
     def __init__(
-        self, model: LinearModel, i: np.ndarray, o: np.ndarray, loss: dict[tuple[str, str], float],
+        self, model: LinearModel, i: np.ndarray, o: np.ndarray, loss: dict[tuple[str, str], Factor],
         whole: LinearModel | None = None, back: sp.csr_matrix | None = None,
     ):  # fmt: skip
         n = model.size
@@ -69,12 +78,12 @@ class Equations:
         self.n = n
         self.shape = (len(o), len(i))
         self.members = Members(model, loss)
-        lossy = weights(model, loss)
+        lossy, laws = weights(model, loss), law_stiffness(model, model.all_parts, loss)
         stiffness = model.all_parts.total(lossy) if lossy else model.full_stiffness
         velocity = model.full_velocity
         self.symmetric = model.skew is None
         self._mirror = None if self.symmetric else model.mirror
-        self.complex = velocity.nnz > 0 or bool(lossy)
+        self.complex = velocity.nnz > 0 or bool(lossy) or laws is not None
         small = n <= _SMALL
         whole = stiffness, velocity, model.full_mass
         # scipy.sparse would take longer to cut small matrices than it takes to solve them
@@ -83,11 +92,12 @@ class Equations:
         if small:
             whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
             drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3][o]
-            self.matrix = Polynomial(*(a[:n, :n] for a in whole))
+            self.matrix = Polynomial(*(a[:n, :n] for a in whole), laws and laws.cut(slice(n), slice(n)))
         else:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
             measure, react = _chosen(channels[2], o), channels[3]
-            self.matrix = Polynomial(stiffness[:n, :n] if lossy else model.K, model.Lambda, model.M)
+            k = stiffness[:n, :n] if lossy else model.K
+            self.matrix = Polynomial(k, model.Lambda, model.M, laws and laws.cut(slice(n), slice(n)))
         if len(model.prescribed):
             # rows of the constrained coordinates, and columns where these are others
             prescribed = [a[n:] for a in whole]
@@ -98,9 +108,15 @@ class Equations:
                 )
             b, c = [-(a[:, :n].T @ drive) for a in columns], [-(react @ a[:, :n]) for a in prescribed]
             d = [-(react @ (a[:, n:] @ drive)) for a in prescribed]
-            self.drive = Polynomial(b[0] + force[:n], b[1], b[2])
-            self.read = Polynomial(c[0] + measure[:, :n], c[1], c[2])
-            self._direct = Polynomial(d[0] + measure[:, n:] @ drive + react @ force[n:], d[1], d[2])
+            dragged = pulled = through = None
+            if laws is not None:
+                # losses store energy, so their parts are symmetric
+                held = laws.cut(slice(n), slice(n, None))
+                dragged, pulled = held.times(-drive), held.times(-react.T).T
+                through = laws.cut(slice(n, None), slice(n, None)).times(-drive).T.times(react.T).T
+            self.drive = Polynomial(b[0] + force[:n], b[1], b[2], dragged)
+            self.read = Polynomial(c[0] + measure[:, :n], c[1], c[2], pulled)
+            self._direct = Polynomial(d[0] + measure[:, n:] @ drive + react @ force[n:], d[1], d[2], through)
         else:
             none = [np.zeros(a.shape) if small else sp.csr_matrix(a.shape) for a in (force, measure)]
             none.append(np.zeros(self.shape))
@@ -122,7 +138,7 @@ class Equations:
 
     def rounding(self, motions: np.ndarray, w: float) -> np.ndarray:
         """Up to which dynamic stiffness (m,) of motions (n, m) is rounding, at one angular frequency."""
-        k, c, m = self._terms
+        k, c, m = self._terms[:3]
         motions = motions if self.back is None else self.back @ motions
         return faked_stiffness(motions, self.whole, (k + w * c + w**2 * m).tocsr())
 
@@ -139,13 +155,13 @@ class Equations:
         """Sizes of the coordinates but multipliers in k, c, m (n, 3), and up to which they are rounding."""
         n = self.n - self.multipliers
         own = np.empty((n, 3))
-        for j, a in enumerate(self.matrix):
+        for j, a in enumerate(self.matrix[:3]):
             a = sp.csr_matrix(a[:n, :n])
             diagonal, row = np.abs(a.diagonal()), abs(a).max(axis=1).toarray().ravel() if n else np.zeros(0)
             # a zero on the diagonal is no measure of its row
             own[:, j] = np.where(diagonal > _SMALL_DIAGONAL * row, diagonal, row)
         single = sp.identity(n, format="csc") if self.back is None else self.back.tocsc()[:, :n]
-        return own, np.stack([faked_stiffness(single, self.whole, a) for a in self._terms], axis=1)
+        return own, np.stack([faked_stiffness(single, self.whole, a) for a in self._terms[:3]], axis=1)
 
     def swept(self, drive: Polynomial) -> tuple[Polynomial, Polynomial] | None:
         """The matrix and what drives it, with signs of rows that make it symmetric; None where no signs do."""
@@ -153,8 +169,7 @@ class Equations:
             return self.matrix, drive
         if self._mirror is None:
             return None
-        by = sp.diags(self._mirror, format="csr")
-        return Polynomial(*(by @ a for a in self.matrix)), Polynomial(*(by @ a for a in drive))
+        return self.matrix.scaled(self._mirror), drive.scaled(self._mirror)
 
     @cached_property
     def added(self) -> MembersAdd | None:
@@ -180,7 +195,9 @@ class Equations:
 
     def add_direct(self, values: np.ndarray, w: np.ndarray) -> None:
         """Adds the same to ``values`` (f, outputs, inputs), some frequencies at a time."""
-        if any(np.any(a.data if sp.issparse(a) else a) for a in self._direct):
+        laws = self._direct.laws
+        any_law = laws is not None and laws.value.any()
+        if any_law or any(np.any(a.data if sp.issparse(a) else a) for a in self._direct[:3]):
             block = max(1, int(SIZES.pivoted_bytes / (128 * values[0].size)))
             for first in range(0, len(w), block):
                 values[first : first + block] += self.direct(w[first : first + block])

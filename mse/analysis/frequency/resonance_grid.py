@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ...declared import array, axis, names, scalar
 from ...display import Column, Table
+from ...elements.losses import Factor, LossGiven
 from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors
@@ -103,7 +104,7 @@ def resonance_grid(
     high_hz: float,
     *,
     points_per_width: float = 6.0,
-    loss: Mapping[str | tuple[str, str], float] | None = None,
+    loss: Mapping[str | tuple[str, str], LossGiven] | None = None,
     progress: Show = True,
 ) -> ResonanceGrid:
     """See :meth:`.LinearModel.resonance_grid`.
@@ -168,7 +169,7 @@ def _by_damped_modes(model: LinearModel) -> bool:
 
 
 def resonances(
-    model: LinearModel, loss_of_parts: Mapping[tuple[str, str], float], low: float, high: float
+    model: LinearModel, loss_of_parts: Mapping[tuple[str, str], Factor], low: float, high: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies and full widths (r,) in Hz of the modes whose widths reach into the band."""
     exact, count = _by_damped_modes(model), _FIRST_COUNT
@@ -185,6 +186,12 @@ def resonances(
     system = Equations(model, np.zeros(0, dtype=int), np.zeros(0, dtype=int), loss_of_parts)
     lossy = system.matrix.k.imag if np.iscomplexobj(system.matrix.k) else sp.csr_matrix(model.K.shape)
     structural = np.einsum("ij,ij->j", shapes.conj(), lossy @ shapes).real
+    if (laws := system.matrix.laws) is not None:
+        # beyond the band a law need not be known
+        at = np.clip(rates, *(2 * np.pi * np.array([low, high])))
+        moved = np.einsum("ml,ml->m", laws.laws.weights(at), laws.forms(shapes))
+        structural = structural + moved.imag
+        rates = np.where(moving, np.sqrt(np.maximum(rates**2 + moved.real, 0.0)), rates)
     for k in np.flatnonzero(moving) if model.members else ():
         change = [own[0] for own in system.members.change(rates[k : k + 1])]
         if any(map(np.iscomplexobj, change)):

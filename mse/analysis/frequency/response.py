@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, names
 from ...display import ROUNDING, Column, Table, scales, without_rounding
+from ...elements.losses import LossGiven
 from ...errors import Interrupted, ModelError, UnknownNameError
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
@@ -156,7 +157,7 @@ def frequency_response(
     *,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
-    loss: Mapping[str | tuple[str, str], float] | None = None,
+    loss: Mapping[str | tuple[str, str], LossGiven] | None = None,
     bound: float = 1e-9,
     progress: Show = True,
 ) -> FrequencyResponse:

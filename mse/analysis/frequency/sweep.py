@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ...errors import ModelError
 from ...kernels import fronts as symbolic
-from ...kernels.ldl import BLOCK, sweep
+from ...kernels.ldl import BLOCK, Changes, Terms, sweep
 from ...kernels.vector_ir import WIDTH, aligned
 from ...numerics.options import SIZES
 from ...numerics.ordering import cheapest
@@ -23,6 +23,7 @@ from ...numerics.precision import EPS
 from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
 from .equations import MembersAdd, Polynomial
+from .law_terms import AtFrequencies, LawTerms
 from .stiffening import Stiffened, Stiffening
 
 # Error of Z that an elimination may have made, relative to its entries: with a hundred times of it a wrong entry passes, with a
@@ -64,8 +65,11 @@ class _Known(NamedTuple):
     answers: np.ndarray  # coefficients (p, 1 + rows, 4) of x^T Z x and of all border rows times x
     sizes: np.ndarray  # sums of their magnitudes (p, 1 + rows, 3)
     norms: np.ndarray  # squares of the border rows in scaled coordinates (p, rows, 3)
-    products: Products | None  # what members add to them
+    products: list[Products]  # what members and losses with a law add to them
     blocks: Blocks | None  # of members
+    changes: Changes | None  # all entries of members
+    laws: AtFrequencies | None  # of losses with a law
+    terms: Terms | None  # all entries of them
     stiffened: Stiffened | None  # by constraints
 
 
@@ -88,8 +92,12 @@ class Sweep:
         self._few, self._many = sorted((inputs, outputs))
         # substituting back costs as much as one more row of the border for each of the fewer
         self._keep = self._many > 4 + 2 * self._few
-        self._additions = self._stiffening = None
+        self._additions = self._stiffening = self._terms = None
         patterns = []
+        pieces = [(first, a.laws) for first, a in ((0, matrix), (n, few), (n + self._few, many)) if a.laws is not None]
+        if pieces:
+            self._terms = LawTerms(pieces, n, n + inputs + outputs)
+            patterns.append(self._terms.pattern())
         if members is not None:
             second = n + self._few
             self._additions = Additions(*members, n, *((second, n) if self._turned else (n, second)))
@@ -101,7 +109,7 @@ class Sweep:
         first, rows, values = self._all = _gathered(
             [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n, patterns
         )
-        self.dtype = complex if np.any(values[:, 1:3]) else float
+        self.dtype = complex if np.any(values[:, 1:3]) or pieces else float
         if self._keep:
             bordered = rows < n + self._few
             reading = np.flatnonzero(~bordered)
@@ -113,6 +121,8 @@ class Sweep:
         self.elimination = cheapest(first, rows, self._border, late)
         if self._additions is not None:
             self._additions.place(self.elimination, first, rows)
+        if pieces:
+            self._terms.place(self.elimination, first, rows, n + self._border - 1)
         if multipliers:
             self._stiffening.place(self.elimination, first, rows)
         self._values = values[self.elimination.entries]
@@ -125,6 +135,8 @@ class Sweep:
                 self.elimination.place[columns],
                 self._all[2][by_row].ravel(),
             )
+            if pieces:
+                self._read = self._terms.read(self._read)
         else:
             self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
         self._entries = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border  # a frequency
@@ -176,7 +188,9 @@ class Sweep:
         i, k = np.tril_indices(border)
         last, own = out[:, square - border : square], out[:, np.flatnonzero(i == k)[:few]]
         if self._keep:
-            read = out[:, square:].reshape(groups, many, border, WIDTH)
+            read = out[:, square:].reshape(groups, -1, border, WIDTH)
+            if known.laws is not None:
+                read = known.laws.complete(read)
             values, answers = read[:, :, :few], np.concatenate([last[:, -1:], last[:, :few], read[:, :, -1]], axis=1)
         else:
             values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(groups, many, few, WIDTH)
@@ -202,9 +216,11 @@ class Sweep:
         w2 = top[ends[:-1]] * top[ends[1:] - 1]
         size = self._sizes @ np.stack([np.ones_like(w2), np.sqrt(w2), w2])
         blocks = None if self._additions is None else self._additions.at(rates.ravel())
+        laws = None if self._terms is None else self._terms.at(rates.ravel())
         by_frequency = np.repeat(part, WIDTH)
-        if blocks is not None:
-            size += blocks.sizes(by_frequency, len(starts))[: len(size)]
+        for more in (blocks, laws):
+            if more is not None:
+                size += more.sizes(by_frequency, len(starts))[: len(size)]
         stiffened = None
         if self._stiffening is not None:
             stiffened = self._stiffening.at(size)
@@ -221,9 +237,16 @@ class Sweep:
         own = np.einsum("np,pnk->pk", x, product[:, :n])[:, None]
         total = np.einsum("np,pnk->pk", scale, magnitude[:, :n])[:, None]
         answers = np.concatenate([own, product[:, n:]], axis=1)
-        products = None if blocks is None else blocks.known(x, scale, by_frequency, self._few + self._many)
+        changes, terms, products = None, None, []
+        if blocks is not None:
+            products.append(blocks.known(x, scale, by_frequency, self._few + self._many))
+            changes = blocks.changes(products[0].pushed, complex if blocks.complex else self.dtype)
+        if laws is not None:
+            more, values = laws.known(x, scale, by_frequency, self._few + self._many)
+            products.append(more)
+            terms = laws.terms(values)
         sizes = np.concatenate([total, magnitude[:, n:]], axis=1)
-        return _Known(part, right, answers, sizes, square[:, n:], products, blocks, stiffened)
+        return _Known(part, right, answers, sizes, square[:, n:], products, blocks, changes, laws, terms, stiffened)
 
     def _products(self, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all that is swept, for x and s (n, p).
@@ -254,9 +277,9 @@ class Sweep:
         k, h, c, m = (known.answers[known.part, :, j, None] for j in range(4))
         right, size = k - w**2 * m + 1j * (h + w * c), _magnitude(known.sizes[known.part], w)
         length = _magnitude(np.sqrt(known.norms[known.part, : self._few]), w)
-        if known.products is not None:
-            right, size = right + known.products.answers, size + known.products.sizes
-            length = length + np.sqrt(known.products.squares[:, : self._few])
+        for more in known.products:
+            right, size = right + more.answers, size + more.sizes
+            length = length + np.sqrt(more.squares[:, : self._few])
         with np.errstate(all="ignore"):
             wrong = np.abs(answers - right) / (size + _TINY)
             # norms of b by coefficients of Z^-1's Rayleigh quotient
@@ -300,11 +323,11 @@ class Sweep:
         each = self._entries
         threads = min(threads, groups)
         dtype = complex if known.blocks is not None and known.blocks.complex else self.dtype
-        changes = None if known.blocks is None else known.blocks.changes(known.products.pushed, dtype)
         out = np.empty(groups * each * WIDTH, dtype=dtype)
         entries, *where = self._layout()
         fronts = self.elimination.fronts
         read = self._read if self._keep else (None, None, None)
+        more = known.changes, known.terms
         pieces = max(_PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles))
         pieces = min(groups, pieces)
         bounds = np.linspace(0, groups, pieces + 1).astype(np.int64)
@@ -317,7 +340,7 @@ class Sweep:
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
-                sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, out, *read, scratch, changes)
+                sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, out, *read, scratch, *more)
                 solved[span[0] : span[1]] = True
                 if tell is not None and threading.get_ident() == caller:
                     tell(WIDTH * int(np.count_nonzero(solved)))
@@ -380,7 +403,7 @@ def _gathered(
     """
     rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
     for start, polynomial in pieces:
-        for kind, a in zip((0, 2, 3), polynomial, strict=True):
+        for kind, a in zip((0, 2, 3), polynomial[:3], strict=True):
             if sp.issparse(a):
                 if not a.nnz:
                     continue

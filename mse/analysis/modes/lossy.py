@@ -20,7 +20,7 @@ from scipy.sparse.linalg import splu
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
-from ...linear.losses import weights
+from ...linear.losses import law_stiffness, weights
 from ...linear.members import Members
 from ...numerics.precision import EPS, NOTHING, UNPIVOTED
 from .resting import Start, followed
@@ -144,6 +144,7 @@ class _Equations:
         self.damped = damping and model.Lambda.nnz > 0
         self.members = Members(model, self._loss)
         given = weights(model, self._loss)
+        self._laws = law_stiffness(model, model.stiffness_parts, self._loss)
         # the real part stays what it is, to the last bit: loss changes it nowhere
         k = model.K + 1j * model.stiffness_parts.total(given).imag if given else model.K
         self._dense = model.size <= _DENSE and not model.constraints.shape[0]
@@ -165,11 +166,24 @@ class _Equations:
         return a + self._change(-p * p if self.damped else p) if self.model.members else a
 
     def _without_members(self, p: complex):
-        return self._k + p * self._c + p * p * self._m if self.damped else self._k - p * self._m
+        a = self._k + p * self._c + p * p * self._m if self.damped else self._k - p * self._m
+        if self._laws is None:
+            return a
+        return a + self._of_laws(self._laws.laws.weights(np.array([self._omega(p)]))[0])
+
+    def _omega(self, p: complex) -> complex:
+        return -1j * p if self.damped else np.sqrt(complex(p))
+
+    def _of_laws(self, weights: np.ndarray):
+        found = self._laws.sum(weights)
+        return found.toarray() if self._dense else found
 
     def slope(self, p: complex):
         """dA/dp, (n, n)."""
         a = self._c + 2.0 * p * self._m if self.damped else -self._m
+        if self._laws is not None:
+            omega = self._omega(p)
+            a = a + self._of_laws(self._laws.laws.slopes(omega) * (-1j if self.damped else 0.5 / omega))
         if not self.model.members:
             return a
         return a + self._member_slope(-p * p if self.damped else p) * (-2.0 * p if self.damped else 1.0)

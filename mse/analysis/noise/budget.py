@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, labeled, names, scalar
 from ...display import Column, Table
+from ...elements.losses import LossGiven
 from ...errors import ModelError, UnknownNameError, nearest_name, warn
 from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors
@@ -244,7 +245,7 @@ def noise(
     output: str,
     *,
     inputs: Mapping[str, Given] | None = None,
-    loss: Mapping[str | Source, float] | None = None,
+    loss: Mapping[str | Source, LossGiven] | None = None,
     temperature: float = ROOM,
     progress: Show = True,
 ) -> NoiseBudget:
@@ -284,7 +285,7 @@ def noise(
         )  # fmt: skip
 
 
-def _own_grid(model: LinearModel, loss: Mapping[str | Source, float] | None) -> np.ndarray:
+def _own_grid(model: LinearModel, loss: Mapping[str | Source, LossGiven] | None) -> np.ndarray:
     """Frequencies that resolve all resonances, from far below the lowest to far above the highest one."""
     modes = model.modes(damped=model.skew is not None)
     moving = modes.frequencies_hz[modes.frequencies_hz > 0.0]

@@ -14,8 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ...elements.loss_laws import LossLaw
 from ...elements.records import FIELD
+from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
+from ...linear.members import with_losses
 from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.options import SIZES
@@ -48,7 +51,7 @@ class Rows:
     inputs read from the same response what the output reads of them.
     """
 
-    def __init__(self, model: LinearModel, output: int, loss: Mapping[Label, float], inputs: Sequence[int] = ()):
+    def __init__(self, model: LinearModel, output: int, loss: Mapping[Label, Factor], inputs: Sequence[int] = ()):
         n, held = model.size, len(model.prescribed)
         row = model.measure[[output]]
         self._reaction = model.read_reactions(np.array([output])).tocsr()
@@ -95,10 +98,16 @@ def temperature(model: LinearModel, owner: str, room: float) -> float:
 
 
 def thermal(
-    model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, float], room: float, inputs: Sequence[int] = ()
+    model: LinearModel,
+    f: np.ndarray,
+    output: int,
+    loss: Mapping[Label, Factor],
+    room: float,
+    inputs: Sequence[int] = (),
 ) -> tuple[list[Thermal], list[str], np.ndarray]:
     """Thermal noise of all sources at frequencies f > 0 (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,)."""
-    lossy = _Quadratic(model.parts, loss)
+    laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
+    lossy = _Quadratic(model.parts, {**loss, **dict.fromkeys(laws, 1.0)})
     viscous = _Quadratic(model.dampings, {label: 1.0 for label in model.dampings if label[1] != FIELD})
     members = [m for m in model.members if m.motion.nnz]
     touched = [lossy.touched, viscous.touched, *(np.unique(m.motion.tocoo().col) for m in members)]
@@ -121,6 +130,8 @@ def thermal(
                 powers.add(label[0])
                 continue
             heat = 4.0 * BOLTZMANN * temperature(model, label[0], room)
+            if kind == "structural" and label in laws:
+                power = power * np.imag(factor_at(" / ".join(label), laws[label], w))
             found.append(Thermal(label, kind, heat * np.maximum(power, 0.0) / per))
     for member in members:
         local = row @ member.motion.tocsc()[:, every].T
@@ -178,7 +189,7 @@ class _Quadratic:
 
 
 def _of_member(
-    member: DynamicMember, w: np.ndarray, loss: Mapping[Label, float], row: np.ndarray
+    member: DynamicMember, w: np.ndarray, loss: Mapping[Label, Factor], row: np.ndarray
 ) -> Iterator[tuple[str, np.ndarray]]:
     """``r Im(D) r^H`` (f,) of a member by mechanism, of rows r (f, k) on its own coordinates, at angular frequencies w.
 
@@ -186,13 +197,13 @@ def _of_member(
     estimate where two of them lose, of which the sum is exact.
     """
     own = {m: loss[member.label, m] for m in member.mechanisms if loss.get((member.label, m))}
-    whole = _forms(row, np.imag(member.stiffness(w, own)))
+    whole = _forms(row, np.imag(with_losses(member, w, own)))
     if not whole.any():
         return
     if len(own) < 2:
         yield next(iter(own), "total"), whole
         return
-    alone = {m: _forms(row, np.imag(member.stiffness(w, {m: eta}))) for m, eta in own.items()}
+    alone = {m: _forms(row, np.imag(with_losses(member, w, {m: eta}))) for m, eta in own.items()}
     total = sum(alone.values())
     for mechanism, part in alone.items():
         yield mechanism, whole * np.divide(part, total, out=np.zeros_like(total), where=total > 0.0)

@@ -220,7 +220,7 @@ def test_multipliers_wait_for_their_neighbors():
     shuffle = rng.permutation(n + m)
     whole = [
         sp.bmat([[a, g.T], [g, None]], format="csr")[shuffle][:, shuffle]
-        for a, g in zip(bodies, (sp.csr_matrix(held), *[sp.csr_matrix((m, n))] * 2), strict=True)
+        for a, g in zip(bodies[:3], (sp.csr_matrix(held), *[sp.csr_matrix((m, n))] * 2), strict=True)
     ]
     matrix, w = Polynomial(*whole), np.linspace(0.3, 2.0, 9)
     drive, read = picking(n + m, 5, 8).T, picking(n + m, 5, 60)
@@ -400,7 +400,7 @@ def test_multipliers_are_swept_as_dense_equations_have_it(seed):
         row[6 * body : 6 * body + 12] = rng.standard_normal(12)
     k = sp.bmat([[free.k, held.T], [sp.csr_matrix(held), None]], format="csr")
     none = sp.csr_matrix((m, m))
-    matrix = Polynomial(k, *(sp.block_diag([a, none], format="csr") for a in free[1:]))
+    matrix = Polynomial(k, *(sp.block_diag([a, none], format="csr") for a in free[1:3]))
     drive = picking(n + m, 0, n + 3).T
     read = picking(n + m, *((5, n + 3, n + m - 1) if seed % 2 else range(n + m)))
     w = np.geomspace(0.05, 3.0, 16)

@@ -1,0 +1,495 @@
+"""Loss laws: elastic stiffness times ``kappa(omega) = 1 + i phi(omega)``, with phi a table, a function, a formula, or a sum."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..validation.arguments import called, number, numbers, real, refusal
+
+_BESIDE = np.finfo(float).eps ** (1 / 3)  # of a frequency: central differences are best there
+_OUTSIDE = ("refuse", "hold")
+NEGATIVE = "a negative one would feed energy into motions"
+
+
+class LossSection(NamedTuple):
+    """What losses may depend on in a beam: SI units; ``thickness`` (m) in the plane of each bending mechanism.
+
+    ``surface`` (1/m) is, by mechanism, the integral of the elastic energy density over the surface by that over the volume.
+    """
+
+    young_modulus: float
+    density: float
+    temperature: float
+    stress: float
+    round: bool
+    thickness: Mapping[str, float]
+    surface: Mapping[str, float]
+
+
+class LossLaw:
+    """A loss factor that depends on frequency: stiffness times ``factor(omega)``, which is ``1 + i phi`` or has a modulus, too.
+
+    Laws add up, ``law + 1e-5``, and a number may stand before one, ``2 * law``.
+    """
+
+    #: whether it follows from the section of a beam and its tension
+    by_section: ClassVar[bool] = False
+
+    @abstractmethod
+    def factor(self, omega: np.ndarray) -> np.ndarray:
+        """The factor of the stiffness.
+
+        Parameters
+        ----------
+        omega : ndarray, (f,), rad/s
+            Angular frequencies for motions ``exp(i omega t)``; complex ones near the real axis for modes.
+
+        Returns
+        -------
+        ndarray of complex, (f,)
+            Its imaginary part is the loss factor, not negative at real frequencies.
+        """
+
+    def of_section(self, section: LossSection, mechanism: str) -> LossLaw | float:
+        """The law of one mechanism of a beam.
+
+        Parameters
+        ----------
+        section : LossSection
+            Section of the beam, under its tension.
+        mechanism : str
+            The mechanism.
+
+        Returns
+        -------
+        LossLaw or float
+            A law that depends on frequency alone.
+        """
+        return self
+
+    def acts_on(self, mechanism: str) -> bool:
+        """Whether a mechanism can have such a loss.
+
+        Parameters
+        ----------
+        mechanism : str
+            The mechanism.
+
+        Returns
+        -------
+        bool
+            False where it is none for any section.
+        """
+        return True
+
+    def data(self) -> dict[str, Any]:
+        """The law as numbers and names, for files.
+
+        Returns
+        -------
+        dict
+            Its class under "law", and its numbers.
+
+        Raises
+        ------
+        ModelError
+            It is a function.
+        """
+        if _KINDS.get(type(self).__name__) is not type(self):
+            raise ModelError(
+                f"the loss law {self} is a class of its own, which a file cannot hold; expected one of mse's; sample it: "
+                "mse.LossTable(frequencies_hz, loss)"
+            )
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {"law": type(self).__name__} | {name: _as_data(value) for name, value in values}
+
+    def __add__(self, other: LossLaw | float) -> LossSum:
+        added = as_law(other)
+        return NotImplemented if added is None else LossSum((self, added), (1.0, 1.0))
+
+    __radd__ = __add__
+
+    def __mul__(self, by: float) -> LossSum:
+        factor = real(by, minimum=0.0)
+        return NotImplemented if factor is None else LossSum((self,), (factor,))
+
+    __rmul__ = __mul__
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class LossTable(LossLaw):
+    """A loss factor by samples: between two of them a power of the frequency, a straight line where one of them is zero.
+
+    Parameters
+    ----------
+    frequencies_hz : array_like, (s,), Hz
+        Frequencies of the samples, ascending and above zero.
+    loss : array_like, (s,)
+        Loss factors there, not negative.
+    outside : {"refuse", "hold"}
+        Beyond the first and the last sample: an error, or the loss factor there.
+
+    Raises
+    ------
+    ModelError
+        Lengths differ, frequencies do not ascend, or numbers are negative or not finite.
+
+    Examples
+    --------
+    >>> table = mse.LossTable([0.1, 10.0], [1e-3, 1e-5], outside="hold")
+    >>> [f"{x:.3g}" for x in table.factor(2 * np.pi * np.array([0.01, 1.0])).imag]
+    ['0.001', '0.0001']
+    """
+
+    frequencies_hz: tuple[float, ...]
+    loss: tuple[float, ...]
+    outside: str = "refuse"
+
+    def __post_init__(self):
+        f, values = (numbers("LossTable", name, getattr(self, name), (None,)) for name in ("frequencies_hz", "loss"))
+        if len(f) != len(values) or not len(f):
+            raise ModelError(
+                f"LossTable: {len(f)} frequencies and {len(values)} loss factors; expected as many, at least one"
+            )
+        falls = np.diff(f, prepend=0.0) <= 0.0
+        if falls.any():
+            at = int(np.argmax(falls))
+            raise ModelError(
+                f"LossTable: frequency number {at} is {f[at]:.6g} Hz; expected them above zero and ascending"
+            )
+        if values.min() < 0.0:
+            at = int(np.argmin(values))
+            raise ModelError(
+                f"LossTable: the loss factor is {values[at]:.6g} at {f[at]:.6g} Hz; expected at least 0: {NEGATIVE}"
+            )
+        if self.outside not in _OUTSIDE:
+            raise refusal("LossTable", "outside", self.outside, f"one of {', '.join(map(repr, _OUTSIDE))}")
+        object.__setattr__(self, "frequencies_hz", tuple(f.tolist()))
+        object.__setattr__(self, "loss", tuple(values.tolist()))
+
+    def factor(self, omega):
+        z, f, values = np.asarray(omega) / (2.0 * np.pi), np.array(self.frequencies_hz), np.array(self.loss)
+        rounded = z.real * (1.0 + np.array([[8.0], [-8.0]]) * np.finfo(float).eps)
+        beyond = (rounded[0] < f[0]) | (rounded[1] > f[-1])
+        if self.outside == "refuse" and beyond.any():
+            raise ModelError(
+                f"asked at {z.real[beyond][0]:.6g} Hz; expected {f[0]:.6g} to {f[-1]:.6g} Hz, where its table is known; ask "
+                "for these, or give mse.LossTable(..., outside='hold')"
+            )
+        k = np.clip(np.searchsorted(f, z.real, side="right") - 1, 0, max(len(f) - 2, 0))
+        after = np.minimum(k + 1, len(f) - 1)
+        a, b, u = values[k], values[after], z / f[k]
+        straight = (a <= 0.0) | (b <= 0.0)
+        span = f[after] / f[k]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            power = np.where(straight | (span == 1.0), 0.0, np.log(b / a) / np.log(span))
+            line = a + (b - a) * np.where(span == 1.0, 0.0, (u - 1.0) / (span - 1.0))
+            phi = np.where(straight, line, a * u**power)
+        return 1.0 + 1j * np.where(beyond, np.where(z.real < f[0], values[0], values[-1]), phi)
+
+    def __str__(self) -> str:
+        f = self.frequencies_hz
+        return f"a table of {len(f)} from {f[0]:.4g} to {f[-1]:.4g} Hz"
+
+
+@dataclass(frozen=True)
+class LossFunction(LossLaw):
+    """A loss factor by a function of the frequency in Hz, real; beside the real axis it goes on by its slope."""
+
+    function: Callable[[np.ndarray], Any]
+
+    def factor(self, omega):
+        f = np.asarray(omega).real / (2.0 * np.pi)
+        phi = self._at(f)
+        if np.iscomplexobj(omega):
+            step = _BESIDE * f
+            slope = (self._at(f + step) - self._at(f - step)) / np.where(step > 0.0, 2.0 * step, 1.0)
+            phi = phi + 1j * slope * omega.imag / (2.0 * np.pi)
+        return 1.0 + 1j * phi
+
+    def _at(self, f: np.ndarray) -> np.ndarray:
+        found = called("loss", "its function", "loss(frequencies_hz)", self.function, f)
+        found = np.broadcast_to(numbers("loss", "its function", found, (), f.shape), f.shape)
+        if found.min(initial=0.0) < 0.0:
+            at = int(np.argmin(found))
+            raise ModelError(f"its function gives {found[at]:.6g} at {f[at]:.6g} Hz; expected at least 0: {NEGATIVE}")
+        return found
+
+    def data(self):
+        raise ModelError(
+            f"the loss law {self} cannot be held by a file; expected data; sample it: "
+            "mse.LossTable(frequencies_hz, loss)"
+        )
+
+    def __str__(self) -> str:
+        return f"function {getattr(self.function, '__name__', type(self.function).__name__)}"
+
+
+@dataclass(frozen=True)
+class Zener(LossLaw):
+    """``kappa = 1 + D i x/(1 + i x)``, x = f/f_c: a stiffness that grows by the share D through a relaxation at f_c.
+
+    Its loss factor is at most D/2, at f_c; at rest the stiffness is that of the element (C. Zener, "Elasticity and
+    Anelasticity of Metals" (1948), chapter 5; Nowick and Berry, "Anelastic Relaxation in Crystalline Solids" (1972), eq. 3.4-9).
+
+    Parameters
+    ----------
+    relaxation : float
+        The share D, not negative.
+    corner_hz : float, Hz
+        The frequency f_c.
+
+    Raises
+    ------
+    ModelError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> mse.Zener(2e-3, 5.0).factor(np.array([2 * np.pi * 5.0]))
+    array([1.001+0.001j])
+    """
+
+    relaxation: float
+    corner_hz: float
+
+    def __post_init__(self):
+        relaxation = number("Zener", "relaxation", self.relaxation, minimum=0.0, remedy=NEGATIVE)
+        object.__setattr__(self, "relaxation", relaxation)
+        object.__setattr__(self, "corner_hz", number("Zener", "corner_hz", self.corner_hz, unit="Hz", above=0.0))
+
+    def factor(self, omega):
+        x = 1j * np.asarray(omega) / (2.0 * np.pi * self.corner_hz)
+        return 1.0 + self.relaxation * x / (1.0 + x)
+
+    def __str__(self) -> str:
+        return f"Zener({self.relaxation:.4g}, {self.corner_hz:.4g} Hz)"
+
+
+@dataclass(frozen=True)
+class LossSum(LossLaw):
+    """``kappa = 1 + sum_j weights_j (kappa_j - 1)`` of laws and loss factors."""
+
+    terms: tuple[LossLaw | float, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self):
+        laws = tuple(as_law(term) for term in self.terms)
+        weights = numbers("LossSum", "weights", self.weights, (len(laws),))
+        if None in laws or not laws or weights.min() < 0.0:
+            raise ModelError(f"LossSum: {len(laws)} terms with the weights {list(self.weights)}; expected {EXPECTED}")
+        object.__setattr__(self, "terms", laws)
+        object.__setattr__(self, "weights", tuple(weights.tolist()))
+
+    @property
+    def by_section(self) -> bool:  # type: ignore[override]
+        return any(isinstance(law, LossLaw) and law.by_section for law in self.terms)
+
+    def factor(self, omega):
+        return 1.0 + sum(w * (factor_of(law, omega) - 1.0) for law, w in zip(self.terms, self.weights, strict=True))
+
+    def of_section(self, section, mechanism):
+        terms = tuple(law.of_section(section, mechanism) if isinstance(law, LossLaw) else law for law in self.terms)
+        if all(isinstance(law, float) for law in terms):
+            return float(np.dot(terms, self.weights))
+        return LossSum(terms, self.weights)
+
+    def acts_on(self, mechanism):
+        return any(not isinstance(law, LossLaw) or law.acts_on(mechanism) for law in self.terms)
+
+    def data(self):
+        return {"law": "LossSum", "terms": [_as_data(law) for law in self.terms], "weights": list(self.weights)}
+
+    def __str__(self) -> str:
+        return " + ".join(
+            f"{law:g}" if w == 1.0 else f"{w:g} x {law:g}" for law, w in zip(self.terms, self.weights, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Thermoelastic(LossLaw):
+    """Heat that flows across a bent beam: ``phi = D w tau/(1 + (w tau)^2)``, ``D = E (a - s b/E)^2 T/(rho C)``.
+
+    s is the tension over the area at the working point.  ``tau = 0.0737 rho C d^2/k`` for round sections of diameter d, and
+    ``rho C t^2/(pi^2 k)`` for ribbons and blades of thickness t.  Stretch and twist lose nothing.  It is a :class:`Zener`
+    relaxation: the element's Young's modulus is the isothermal one (C. Zener, Phys. Rev. 53 (1938) 90; G. Cagnoli and
+    P. A. Willems, Phys. Rev. B 65 (2002) 174111, eq. 4, for the stress).
+
+    Parameters
+    ----------
+    expansion : float, 1/K
+        Thermal expansion a.
+    conductivity : float, W/(m K)
+        Thermal conductivity k.
+    heat_capacity : float, J/(kg K)
+        Specific heat C.
+    young_slope : float, 1/K
+        ``b = (dE/dT)/E``.
+
+    Raises
+    ------
+    ModelError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> law = mse.Thermoelastic(expansion=12e-6, conductivity=49.0, heat_capacity=486.0, young_slope=-2.5e-4)
+    >>> zener = law.zener(2.12e11, 7800.0, 6e-4, 290.0, stress=200.0 / (np.pi * 3e-4**2))
+    >>> f"{zener.factor(np.array([2 * np.pi * 10.0])).imag[0]:.8e}"
+    '3.38888916e-04'
+    """
+
+    expansion: float
+    conductivity: float
+    heat_capacity: float
+    young_slope: float = 0.0
+
+    by_section: ClassVar[bool] = True
+
+    def __post_init__(self):
+        who = "Thermoelastic"
+        for name, unit, limits in (
+            ("expansion", "1/K", {}), ("conductivity", "W/(m K)", {"above": 0.0}),
+            ("heat_capacity", "J/(kg K)", {"above": 0.0}), ("young_slope", "1/K", {}),
+        ):  # fmt: skip
+            object.__setattr__(self, name, number(who, name, getattr(self, name), unit=unit, **limits))
+
+    def zener(
+        self, young_modulus: float, density: float, thickness: float, temperature: float, *, stress: float = 0.0,
+        round: bool = True,
+    ) -> Zener:  # fmt: skip
+        """The relaxation for one section.
+
+        Parameters
+        ----------
+        young_modulus, density, thickness, temperature : float, Pa, kg/m3, m, K
+            Of the beam; the thickness of a round section is its diameter.
+        stress : float, Pa
+            Tension over area.
+        round : bool
+            Whether the section is round, or a ribbon or blade.
+
+        Returns
+        -------
+        Zener
+            Its share and its corner frequency.
+        """
+        heat = density * self.heat_capacity
+        share = young_modulus * (self.expansion - stress * self.young_slope / young_modulus) ** 2 * temperature / heat
+        tau = (0.0737 if round else np.pi**-2) * heat * thickness**2 / self.conductivity
+        return Zener(share, 1.0 / (2.0 * np.pi * tau))
+
+    def factor(self, omega):
+        raise ModelError(
+            "a thermoelastic loss follows from the section and the tension of a beam; expected a law of the frequency alone; "
+            "give it as the beam's parameter loss, or give its zener(...) for known numbers"
+        )
+
+    def of_section(self, section, mechanism):
+        if not self.acts_on(mechanism):
+            return 0.0
+        return self.zener(
+            section.young_modulus, section.density, section.thickness[mechanism], section.temperature,
+            stress=section.stress, round=section.round,
+        )  # fmt: skip
+
+    def acts_on(self, mechanism):
+        return mechanism.startswith("bending")
+
+    def __str__(self) -> str:
+        return "thermoelastic"
+
+
+@dataclass(frozen=True)
+class SurfaceLoss(LossLaw):
+    """``phi (1 + mu d_s)``: loss phi of the volume, and more in the surface, where bending and twist have most of their energy.
+
+    mu is 4/r for bending and twist and 2/r for stretch of round sections of radius r; for rectangular ones of thickness t and
+    width b it is ``6/t + 2/b`` for bending, ``2/t + 2/b`` for stretch and 6/t for twist.  Shear, which vanishes in the surface,
+    has the loss of the volume (A. M. Gretarsson and G. M. Harry, Rev. Sci. Instrum. 70 (1999) 4081, eq. 6 to 10).
+
+    Parameters
+    ----------
+    loss : float or law
+        Loss phi of the volume.
+    depth : float, m
+        The dissipation depth d_s.
+
+    Raises
+    ------
+    ModelError
+        The depth is negative, or the loss is none.
+    """
+
+    loss: LossLaw | float
+    depth: float
+
+    by_section: ClassVar[bool] = True
+
+    def __post_init__(self):
+        law = as_law(self.loss)
+        if law is None:
+            raise refusal("SurfaceLoss", "loss", self.loss, EXPECTED)
+        object.__setattr__(self, "loss", law)
+        object.__setattr__(self, "depth", number("SurfaceLoss", "depth", self.depth, unit="m", minimum=0.0))
+
+    def factor(self, omega):
+        raise ModelError(
+            "a surface loss follows from the section of a beam; expected a law of the frequency alone; give it as the beam's "
+            "parameter loss, or give the loss times (1 + mu depth)"
+        )
+
+    def of_section(self, section, mechanism):
+        more = 1.0 + section.surface.get(mechanism, 0.0) * self.depth
+        inner = self.loss.of_section(section, mechanism) if isinstance(self.loss, LossLaw) else self.loss
+        return more * inner
+
+    def __str__(self) -> str:
+        return f"{self.loss:g} (1 + mu {self.depth:g} m)"
+
+
+EXPECTED = (
+    "a loss factor of at least 0, samples (frequencies_hz, loss), a function of the frequencies in Hz, or a law such as "
+    "mse.Zener(relaxation, corner_hz)"
+)
+_KINDS: dict[str, type] = {cls.__name__: cls for cls in (LossTable, Zener, LossSum, Thermoelastic, SurfaceLoss)}
+
+
+def as_law(value: Any) -> LossLaw | float | None:
+    """A loss factor or law from what a user or a file gives; None for what is none.  ModelError for a law with wrong numbers."""
+    found = real(value, minimum=0.0)
+    if found is not None or isinstance(value, LossLaw):
+        return value if found is None else found
+    if isinstance(value, Mapping):
+        kind = _KINDS.get(value.get("law"))
+        known = set() if kind is None else {f.name for f in fields(kind)}
+        if kind is None or not value.keys() <= known | {"law"}:
+            return None
+        try:
+            return kind(**{name: x for name, x in value.items() if name != "law"})
+        except TypeError:  # numbers are missing
+            return None
+    if callable(value):
+        return LossFunction(value)
+    samples = isinstance(value, tuple | list) and len(value) == 2
+    if samples and all(isinstance(x, tuple | list | np.ndarray) for x in value):
+        return LossTable(*value)
+    return None
+
+
+def factor_of(law: LossLaw | float, omega: np.ndarray) -> np.ndarray:
+    """The factor (f,) of a stiffness by a loss factor or law, at angular frequencies (f,)."""
+    return law.factor(omega) if isinstance(law, LossLaw) else np.full(np.shape(omega), complex(1.0, law))
+
+
+def _as_data(value: Any) -> Any:
+    return value.data() if isinstance(value, LossLaw) else list(value) if isinstance(value, tuple) else value
