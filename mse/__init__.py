@@ -15,6 +15,7 @@ Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundB
 Damping       EddyCurrentDamper
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Losses        LossTable, Zener, Thermoelastic, SurfaceLoss
+Materials     Material, materials
 Loads         Load
 Drives        ForceActuator, PositionActuator
 Sensors       ForceSensor, PositionSensor
@@ -64,6 +65,8 @@ from .elements.loss_laws import LossTable as LossTable
 from .elements.loss_laws import SurfaceLoss as SurfaceLoss
 from .elements.loss_laws import Thermoelastic as Thermoelastic
 from .elements.loss_laws import Zener as Zener
+from .elements.material import Material as Material
+from .elements.material import materials as materials
 from .elements.shapes import Box as Box
 from .elements.shapes import Cylinder as Cylinder
 from .elements.shapes import Dae as Dae

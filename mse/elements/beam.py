@@ -20,6 +20,8 @@ class Beam(SlenderBody):
     ----------
     stations : mapping of str to float, optional
         Further frames by name, by their distance (m) from frame 0 along the beam.
+    material : Material or str, optional
+        What it is made of, for parameters that are not given.
 
     Examples
     --------
@@ -69,6 +71,8 @@ class RoundBeam(SlenderBody):
     ----------
     stations : mapping of str to float, optional
         Further frames by name, by their distance (m) from frame 0 along the beam.
+    material : Material or str, optional
+        What it is made of, for parameters that are not given.
 
     Examples
     --------
@@ -118,6 +122,8 @@ class SectionBeam(SlenderBody):
     ----------
     stations : mapping of str to float, optional
         Further frames by name, by their distance (m) from frame 0 along the beam.
+    material : Material or str, optional
+        What it is made of, for parameters that are not given.
 
     Examples
     --------

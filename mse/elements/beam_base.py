@@ -22,6 +22,7 @@ from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment
 from .loss_laws import LossSection
 from .losses import Loss, temperature
+from .material import Material, with_material
 from .parameters import Choice, Integer, Profile, Real
 
 _MOST_SPREAD = (
@@ -91,7 +92,8 @@ class SlenderBody(MObject):
     With ``form="exact"`` the linear model holds the exact dynamic stiffness of the uniform straight beam under its
     tension, valid at every frequency with its two ends only; see :mod:`mse.elements.exact_beam`.
 
-    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  The default material is steel.
+    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  The default material is steel without loss;
+    ``material`` is another, a :class:`mse.Material` or a name of :data:`mse.materials`.
     """
 
     length: Real = Real("length along its axis at rest", unit="m", above=0.0)
@@ -117,11 +119,13 @@ class SlenderBody(MObject):
 
     if TYPE_CHECKING:
         stations: InitVar[Mapping[str, float] | None] = None
+        material: InitVar[Material | str | None] = None
 
     def __init__(
-        self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None, **parameters: Any
-    ):
-        super().__init__(name, at=at, **parameters)
+        self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None,
+        material: Material | str | None = None, **parameters: Any,
+    ):  # fmt: skip
+        super().__init__(name, at=at, **with_material(type(self), name, material, parameters))
         self._made: tuple[tuple, tuple[SegmentData, ...]] | None = None
         self._stations = self._checked_stations(stations)
 

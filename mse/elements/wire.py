@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import InitVar
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..kernels import masses, rotations, springs
 from ..numerics.jets import rotation_vector
+from ..pose import Pose
 from .cautions import MOST_STRAIN, MOST_TURN, Worst
 from .line import Line, near_whole_turn
 from .loss_laws import LossSection
 from .losses import Loss, temperature
+from .material import Material, with_material
 from .parameters import Real
 
 
@@ -20,7 +25,8 @@ class Wire(Line):
     their origins, so the torsion depends on all orientations.  Round section: ``A = pi r^2``, ``J = pi r^4/2``,
     ``G = E/(2 (1 + nu))``.  The wire does not bend, and pushes when shortened.  The rotation vector of a pose is only defined up
     to whole turns: along a solution mse follows it continuously past half a turn, starting from the branch below half a turn.
-    At whole turns the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.
+    At whole turns the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.  A ``material``, a
+    :class:`mse.Material` or a name of :data:`mse.materials`, stands for Young's modulus, Poisson's ratio and loss.
 
     Examples
     --------
@@ -40,6 +46,9 @@ class Wire(Line):
     loss: Loss = Loss(of_section=True)
     temperature: Real = temperature()
 
+    if TYPE_CHECKING:
+        material: InitVar[Material | str | None] = None
+
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire
     adds_parts = True
@@ -48,6 +57,9 @@ class Wire(Line):
     only_pulls = True
     by_column = True
     follow = springs.wire_memory
+
+    def __init__(self, name: str, *, at: Pose | None = None, material: Material | str | None = None, **parameters: Any):
+        super().__init__(name, at=at, **with_material(type(self), name, material, parameters))
 
     @property
     def axial_stiffness(self) -> float:

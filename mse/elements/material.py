@@ -1,0 +1,180 @@
+"""Materials: elastic constants, density, loss and thermal data, as defaults of the parameters of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import ModelError
+from ..validation.arguments import find, number, refusal
+from .loss_laws import EXPECTED, LossLaw, SurfaceLoss, Thermoelastic, as_law
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a part is made of: ``RoundBeam(..., material=...)`` takes its numbers for the parameters that are not given.
+
+    The loss of a beam is then ``loss``, and in bending that of :class:`mse.Thermoelastic`, too, if there are thermal data.
+    An element takes the numbers when it is made; its parameters hold them, and may be set to others.
+
+    Parameters
+    ----------
+    young_modulus : float, Pa
+        Young's modulus, isothermal.
+    poisson_ratio : float
+        Poisson's ratio.
+    density : float, kg/m3
+        Density.
+    loss : float or law
+        Loss of stretch, twist and bending.
+    expansion : float, 1/K
+        Thermal expansion.
+    conductivity : float, W/(m K), or None
+        Thermal conductivity; None if there are no thermal data.
+    heat_capacity : float, J/(kg K), or None
+        Specific heat.
+    young_slope : float, 1/K
+        ``(dE/dT)/E``.
+    source : str
+        Where the numbers are from.
+
+    Raises
+    ------
+    ModelError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> steel = mse.materials["C70 steel"]
+    >>> wire = mse.RoundBeam("wire", length=0.5, radius=3e-4, material=steel, loss={"bending": 1e-4 + steel.thermoelastic})
+    >>> wire.young_modulus, wire.density
+    (212000000000.0, 7800.0)
+    """
+
+    young_modulus: float
+    poisson_ratio: float
+    density: float
+    loss: LossLaw | float = 0.0
+    expansion: float = 0.0
+    conductivity: float | None = None
+    heat_capacity: float | None = None
+    young_slope: float = 0.0
+    source: str = ""
+
+    def __post_init__(self):
+        who = "Material"
+        number(who, "young_modulus", self.young_modulus, unit="Pa", above=0.0)
+        number(who, "poisson_ratio", self.poisson_ratio, minimum=-1.0, maximum=0.5)
+        number(who, "density", self.density, unit="kg/m3", minimum=0.0)
+        law = as_law(self.loss)
+        if law is None:
+            raise refusal(who, "loss", self.loss, EXPECTED)
+        object.__setattr__(self, "loss", law)
+        if (self.conductivity is None) != (self.heat_capacity is None):
+            raise ModelError(
+                f"{who}: conductivity is {self.conductivity} and heat_capacity {self.heat_capacity}; expected both or none"
+            )
+        if self.conductivity is not None:
+            _ = self.thermoelastic  # refuses wrong numbers
+
+    @property
+    def thermoelastic(self) -> Thermoelastic:
+        """Its thermoelastic loss; ModelError without thermal data."""
+        if self.conductivity is None or self.heat_capacity is None:
+            raise ModelError(
+                "Material: has no thermal data; expected expansion, conductivity and heat_capacity for a thermoelastic loss"
+            )
+        return Thermoelastic(self.expansion, self.conductivity, self.heat_capacity, self.young_slope)
+
+    def defaults(self, known: Mapping[str, Any], mechanisms: tuple[str, ...]) -> dict[str, Any]:
+        """Values for those parameters of a class that it has.
+
+        Parameters
+        ----------
+        known : mapping
+            The parameters of the class by name.
+        mechanisms : tuple of str
+            Its elastic mechanisms.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        values = {name: getattr(self, name) for name in ("young_modulus", "poisson_ratio", "density") if name in known}
+        thermal = self.conductivity is not None and any(map(self.thermoelastic.acts_on, mechanisms))
+        return values | {"loss": self.loss + self.thermoelastic if thermal else self.loss}
+
+
+_GWINC = "pygwinc 0.6.2, gwinc/ifo/aLIGO/ifo.yaml, Suspension"
+_NONE_TOLD = "it gives neither a loss nor dE/dT"
+
+#: Materials by name, with their sources: C70 steel, maraging steel, fused silica, CuBe, Ti6Al4V.
+materials: Mapping[str, Material] = MappingProxyType(
+    {
+        "C70 steel": Material(
+            young_modulus=2.12e11,
+            poisson_ratio=0.3,
+            density=7800.0,
+            loss=2e-4,
+            expansion=12e-6,
+            conductivity=49.0,
+            heat_capacity=486.0,
+            young_slope=-2.5e-4,
+            source=f"{_GWINC}.C70Steel; Poisson's ratio of carbon steel",
+        ),
+        "maraging steel": Material(
+            young_modulus=1.87e11,
+            poisson_ratio=0.3,
+            density=7800.0,
+            loss=1e-4,
+            expansion=11e-6,
+            conductivity=20.0,
+            heat_capacity=460.0,
+            source=f"{_GWINC}.MaragingSteel, with dE/dT 0; Poisson's ratio of nickel steel",
+        ),
+        "fused silica": Material(
+            young_modulus=7.2e10,
+            poisson_ratio=0.167,
+            density=2200.0,
+            loss=SurfaceLoss(4.1e-10, 1.5e-2),
+            expansion=3.9e-7,
+            conductivity=1.38,
+            heat_capacity=772.0,
+            young_slope=1.52e-4,
+            source=f"{_GWINC}.Silica; Poisson's ratio of its mirrors",
+        ),
+        "CuBe": Material(
+            young_modulus=1.31e11,
+            poisson_ratio=0.3,
+            density=8250.0,
+            expansion=17e-6,
+            conductivity=115.0,
+            heat_capacity=420.0,
+            source=f"material-properties.org, beryllium copper; expansion of ESA materials list A.2.2; {_NONE_TOLD}",
+        ),
+        "Ti6Al4V": Material(
+            young_modulus=1.14e11,
+            poisson_ratio=0.33,
+            density=4430.0,
+            expansion=8.6e-6,
+            conductivity=6.7,
+            heat_capacity=526.3,
+            source=f"ASM Aerospace Specification Metals, MTP645, solution treated and aged; {_NONE_TOLD}",
+        ),
+    }
+)
+
+
+def with_material(cls: Any, name: str, material: Material | str | None, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a new element, with those of a material where they are not given."""
+    if material is None:
+        return parameters
+    who = f"{cls.__name__} {name!r}"
+    if isinstance(material, str):
+        material = materials[find(who, "material", material, materials)]
+    if not isinstance(material, Material):
+        raise refusal(who, "material", material, f"a mse.Material or one of {', '.join(map(repr, materials))}")
+    return material.defaults(cls.declared_parameters, cls.mechanisms) | parameters
