@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .accelerations import Equations
 from .coordinates import NamedCoordinates
 from .explicit import Moment, Stepper
 from .input_forces import InputForces
+
+if TYPE_CHECKING:
+    from ..linear.linear_model import LinearModel
 
 _LISTED = 20  # crossings that a table lists
 
@@ -99,6 +102,29 @@ class Instant:
         acceleration, terms = e.accelerations(self._here, v, self._moment.time)
         found = joint_reactions(e.assembly, self._here.configuration, e.multipliers(self._here, terms, acceleration))
         return Named("joint", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "reaction"))
+
+    def linearize(self) -> LinearModel:
+        """Small motions about this instant of the motion: ``M x'' + Lambda x' + K x = F u``, at the present velocities.
+
+        Coordinates are those of every linear model, along axes that do not turn.  Lambda has gyroscopic couplings and the rate
+        at which inertias turn, K what accelerations, centrifugal forces and the turning of forces add.  The matrices are those
+        of this instant: about motions that are not steady they change with time (:meth:`Trajectory.transition_matrix`).
+
+        Returns
+        -------
+        LinearModel
+            Matrices by names; ask for its ``modes(damped=True)``.
+
+        Raises
+        ------
+        ModelError
+            A law has no slopes at these velocities, or a force acts on what has no mass.
+        """
+        from .about import Moving, linearize
+
+        e, m = self._motion._equations, self._moment
+        a, terms = e.accelerations(self._here, m.v, m.time)
+        return linearize(Moving(self._motion.name, e, self._here, m.v, a, e.multipliers(self._here, terms, a)))
 
 
 def _rows(head: str, what: str, found: Any) -> Table:

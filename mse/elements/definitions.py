@@ -56,6 +56,7 @@ CONTRACT = (
     "mass_kernel",
     "damping_kernel",
     "inertia_kernel",
+    "inertia_slopes",
     "remember",
     "recall",
     "constraint",

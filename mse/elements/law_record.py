@@ -37,7 +37,9 @@ class Law:
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
     multiplier.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has forces as values, and
     their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and its slopes by
-    velocities as values.
+    velocities as values; "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a
+    content and its slopes by velocities: both have slopes of these by velocities, as a power has.  "flow_constraint" has
+    flows and their slopes by velocities, row by row, as values.
 
     Conditions that the law asks are answered at ``place``, a row of frames, internal coordinates and what is given; where they
     answer otherwise, another record serves.
@@ -48,11 +50,11 @@ class Law:
         self._record = record = Record(place)
         n = 12 * shape.frames + shape.inner
         by_rates = law in OF_VELOCITIES
-        of_rates = by_rates or law in ("power", "momenta")
+        of_rates = by_rates or law in ("power", "momenta", "inertia", "drag", "flow_constraint")
         # of a power virtual velocities, on which its slopes do not depend, and actual ones
-        count = {"energy": 3, "constraint": shape.values, "measure": shape.values, "power": 2 * shape.size}.get(
-            law, shape.size
-        )
+        count = {
+            "energy": 3, "constraint": shape.values, "measure": shape.values, "power": 2 * shape.size, "inertia": 2 * shape.size,
+        }.get(law, shape.size)  # fmt: skip
         given = record.inputs(count, n, varies=of_rates)
         frames, q, self._expansions = _frames(record, shape)
         self._by_rates: dict[int, Expansion] = {}
@@ -71,12 +73,26 @@ class Law:
             self._values = [slopes.get(i, record.zero) for i in range(shape.size)]
             weights = [record.zero] * shape.size
             self._by_rates = {v: Expansion({i: record.one}) for i, v in enumerate(given[shape.size :])}
-        elif law == "momenta":
+        elif law in ("momenta", "inertia", "drag"):
+            v, a = given[: shape.size], given[shape.size :]
+            frames, rates = moving(frames, Recorded(record, np.array(v)))
+            along = {node: Expansion({i: record.one}) for i, node in enumerate(v)}
+            total = _nodes(record, getattr(shadow, "dissipation" if law == "drag" else "kinetic")(frames, q, rates), ())
+            slopes = record.by_variables(total, along)
+            found = [slopes.get(i, record.zero) for i in range(shape.size)]
+            if law == "inertia":
+                found = self._inertia(total, found, v, a, along)
+            if law != "momenta":
+                self._by_rates = along
+            self._values = [total, *found]
+            weights = [record.zero] * shape.values
+        elif law == "flow_constraint":
             frames, rates = moving(frames, Recorded(record, np.array(given)))
             along = {v: Expansion({i: record.one}) for i, v in enumerate(given)}
-            total = _nodes(record, shadow.kinetic(frames, q, rates), ())
-            slopes = record.by_variables(total, along)
-            self._values = [total, *(slopes.get(i, record.zero) for i in range(shape.size))]
+            flows = _row(shadow.flow_constraint(frames, q, rates))
+            self._values = list(_nodes(record, flows, (shape.values // (1 + shape.size),)))
+            rows = [record.by_variables(flow, along) for flow in self._values]
+            self._values += [row.get(i, record.zero) for row in rows for i in range(shape.size)]
             weights = [record.zero] * shape.values
         elif law == "energy":
             total = shadow.energy(frames, q)
@@ -84,11 +100,7 @@ class Law:
                 total = total + shadow.gravity_energy(frames, q, Recorded(record, given))
             self._values, weights = [_nodes(record, total, ())], [record.one]
         else:
-            residual = getattr(shadow, law)(frames, q)
-            if isinstance(residual, list | tuple):
-                residual = np.stack(list(residual))
-            elif isinstance(residual, Recorded) and residual.shape == ():
-                residual = np.stack([residual])
+            residual = _row(getattr(shadow, law)(frames, q))
             self._values, weights = list(_nodes(record, residual, (shape.values,))), given
         for name, value in vars(shadow).items():
             if before.get(name) is not value and not follows(type(obj), name):
@@ -97,6 +109,22 @@ class Law:
         self._total = functools.reduce(record.add, products)
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
+
+    def _inertia(self, total: int, p: list[int], v: list[int], a: list[int], along: dict[int, Expansion]) -> list[int]:
+        """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a."""
+        record, out = self._record, []
+        by_x = record.by_variables(total, self._expansions)
+        for i, momentum in enumerate(p):
+            node = record.negate(by_x.get(i, record.zero))
+            for rates, expansions in ((v, self._expansions), (a, along)):
+                for j, slope in record.by_variables(momentum, expansions).items():
+                    node = record.add(node, record.multiply(slope, rates[j]))
+            out.append(node)
+        for first in range(3, 6 * self.shape.frames, 6):
+            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+                for one, two, sign in ((j, k, record.subtract), (k, j, record.add)):
+                    out[first + i] = sign(out[first + i], record.multiply(v[first + one], p[first + two]))
+        return out
 
     def _shadow(self, obj, first: int, by_numbers: bool):
         """The object with its real parameters and attributes recorded; in no system, whose other objects may change."""
@@ -161,7 +189,7 @@ class Law:
 
     def _second(self) -> Iterator[tuple[int, int, int]]:
         """Entries i, j of the second derivatives, or of what a power has in their place, as nodes."""
-        for i, value in enumerate(self._values) if self._by_rates else ():
+        for i, value in enumerate(self._values[-self.shape.size :]) if self._by_rates else ():
             yield from ((i, j, node) for j, node in self._record.by_variables(value, self._by_rates).items())
         for (i, j), node in self._record.hessian(self._total, self._expansions).items():
             yield from [(i, j, node), (j, i, node)][: 1 + (i != j)]
@@ -197,6 +225,13 @@ def is_real(value: Any) -> bool:
 def follows(cls: type, name: str) -> bool:
     """Whether an attribute follows from others, and is kept for speed."""
     return name in cls._remembered or isinstance(getattr(cls, name, None), functools.cached_property)
+
+
+def _row(values: Any) -> Any:
+    """What a law gives as a list, as a vector."""
+    if isinstance(values, list | tuple):
+        return np.stack(list(values))
+    return np.stack([values]) if isinstance(values, Recorded) and values.shape == () else values
 
 
 def _nodes(record: Record, value: Any, shape: tuple[int, ...]) -> Any:

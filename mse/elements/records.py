@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# the mechanisms of stiffness that come of loads, reactions and fields: they store no elastic energy, and lose none
-GRAVITY, GEOMETRIC, REACTION, FIELD = LOADED = "gravity", "geometric", "reaction", "field"
+# the mechanisms of stiffness that come of loads, reactions, fields and inertia: they store no elastic energy, and lose none
+GRAVITY, GEOMETRIC, REACTION, FIELD, MOTION = LOADED = "gravity", "geometric", "reaction", "field", "motion"
 
 
 class Channel(NamedTuple):

@@ -122,6 +122,7 @@ class RigidBody(MObject):
     kernel = springs.body_load
     mass_kernel = masses.body_mass
     inertia_kernel = masses.body_inertia_force
+    inertia_slopes = masses.body_inertia_slopes
     by_column = True
 
     @overload

@@ -31,6 +31,31 @@ def body_inertia_force(mass, velocities):
     return out
 
 
+def body_inertia_slopes(mass, velocities, accelerations):
+    """``J w' + w x J w`` with the force m o'' (E, 6), and its slopes (E, 6, 6) by turns and by velocities; J is of ``mass``.
+
+    J turns with the body, by ``[a]x J - J [a]x``.
+    """
+    w, change, j = velocities[:, 3:], accelerations[:, 3:], mass[:, 3:, 3:]
+    force = np.einsum("eij,ej->ei", mass, accelerations)
+    spin = np.einsum("eij,ej->ei", j, w)
+    turned = np.einsum("eij,ej->ei", j, change)
+    force[:, 3:] += np.cross(w, spin)
+    w, change, spin, turned = (cross_matrices(x) for x in (w, change, spin, turned))
+    by_positions, by_velocities = np.zeros((2, *mass.shape))
+    by_positions[:, 3:, 3:] = j @ change - turned + w @ (j @ w - spin)
+    by_velocities[:, 3:, 3:] = w @ j - spin
+    return force, by_positions, by_velocities
+
+
+def cross_matrices(vectors):
+    """``[a]x`` (E, 3, 3) of vectors a (E, 3)."""
+    out = np.zeros((len(vectors), 3, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[:, k, j], out[:, j, k] = vectors[:, i], -vectors[:, i]
+    return out
+
+
 def line_damping(parameters, frames, origins, orientations, memory):
     """``c n n^T`` between the origins of two frames, c the last parameter and n the unit vector between them; (E, 12, 12)."""
     c = parameters[:, -1]

@@ -40,7 +40,7 @@ from .losses import of_elements
 from .members import member_of
 from .pattern import LinearPattern, LinearSum, linear_pattern
 from .skew_parts import CIRCULATORY, DAMPING, GYROSCOPIC, SkewParts, split
-from .stiffness_parts import ListedParts
+from .stiffness_parts import ListedParts, StiffnessParts
 
 # Least ratio of a node's mass to the heaviest body: at 1e-36 the modes of what a strip carries keep all digits, at 1e-41 three
 # (tests/elements/test_beam_refusals.py::test_hardly_any_mass_is_none).
@@ -58,7 +58,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         )  # fmt: skip
     t = wp._topology
     chosen = _chosen(wp, within)
-    expansion = _Expansion(wp, chosen)
+    expansion = Expansion(wp, chosen)
     pattern = expansion.pattern
     joints = JointRows(wp, expansion.clusters, expansion.constraints, expansion.flows, pattern, chosen)
     width = pattern.size + len(joints.names)
@@ -67,42 +67,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     affine = expansion.slope if within is not None or not wp.converged else None
     if affine is not None:
         affine = -(affine if expansion.z is None else expansion.z.T @ affine)[: t.size]
-    inputs, outputs, members = expansion.channels(joints, width)
-    force, drive = inputs.by_column(t.size)
-    measure, reaction = outputs.by_row(t.size)
-    model = LinearModel(
-        name=wp.name,
-        coordinates=t.coordinate_names,
-        owners=t.coordinate_owners,
-        bodies=t.coordinate_bodies,
-        scale=wp.scale,
-        full_mass=mass,
-        dampings=dampings,
-        parts=expansion.parts(width),
-        skew=expansion.skew(width, gyroscopic),
-        prescribed=pattern.links.names + joints.names,
-        inputs=tuple(inputs.names),
-        outputs=tuple(outputs.names),
-        input_units=tuple(inputs.units),
-        output_units=tuple(outputs.units),
-        force=force,
-        drive=drive,
-        measure=measure,
-        reaction=reaction,
-        members=tuple(members),
-        affine=affine,
-        constraints=joints.constraints,
-        determined=joints.determined,
-        sharing=joints.sharing,
-        self_stress=joints.self_stress,
-        interfaces=_frames(wp),
-        _noise=wp.rounding * wp.scale**2 if wp.converged else None,
-        losses=of_elements(wp, chosen),
-        parameters=ParameterRecord(t.source),
-        factors=wp._assembly.factors,
-        notes=tuple(dict.fromkeys(expansion.notes)),
-        known_curvatures=wp._sorted.curvatures if expansion.as_searched else None,
-    )
+    model = expansion.model(joints, mass, dampings, expansion.skew(width, gyroscopic), affine)
     return model if within is None else _alone(wp, model, chosen, within)
 
 
@@ -141,11 +106,11 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
 _DAMPING = ("damping_matrix", "dissipation", "power", "kinetic")  # laws of own elements
 
 
-class _Expansion:
-    """The elements of a working point to second order, about the reference points of their units (bodies joined by links).
+class Expansion:
+    """The elements of a working point to second order, about the reference points of their units.
 
-    ``levers`` (frames, 3) point from the units' reference points to the frames; ``twists`` (links, 6, 6) are as in
-    :class:`LinkTree`.
+    ``levers`` (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are the twists of
+    :class:`LinkTree`.  ``inertia`` (clusters' coordinates) are forces of inertia, of working points none; links carry them, too.
     """
 
     __getstate__ = Result.__getstate__
@@ -161,6 +126,7 @@ class _Expansion:
         self.twists = self.pattern.links.twists(self.levers, at.U)
         self.arms = self.pattern.links.arms(self.twists)
         self.notes: list[str] = []
+        self.inertia = 0.0
         self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
         self.without_energy = {k for k in self.pattern.maybe_without_energy if t.elements[k].obj.without_energy}
         # whether the search has sorted the motions of this K: it takes K as symmetric, and may soften it if it is cut short
@@ -250,7 +216,7 @@ class _Expansion:
         if not links.turning:
             return Turning(np.zeros((0, 6, 6)), np.zeros(0, dtype=int), ())
         pull = np.zeros(6 * self.clusters.bodies)
-        pull[6:] = self._slope([None] * len(self.clusters.groups))[: len(pull) - 6]
+        pull[6:] = (self._slope([None] * len(self.clusters.groups)) + self.inertia)[: len(pull) - 6]
         blocks, load_of, loads = [], [], []
         for (k, _), block in zip(links.turning, links.turning_blocks(self.twists, pull.reshape(-1, 6)), strict=True):
             el = self.wp._topology.elements[self.wp._topology.links[k].element]
@@ -339,6 +305,55 @@ class _Expansion:
         if powered:  # powers may feed energy into motions, as a controller or a flow does
             own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
         return found + own
+
+    # -- the model --------------------------------------------------------------------------------------------
+    def model(
+        self,
+        joints: JointRows,
+        mass: sp.csr_matrix,
+        dampings: StiffnessParts,
+        skew: SkewParts | None,
+        affine: np.ndarray | None,
+    ) -> LinearModel:
+        """All of it with mass, damping and skew parts on all coordinates."""
+        wp, t = self.wp, self.wp._topology
+        width = self.pattern.size + len(joints.names)
+        inputs, outputs, members = self.channels(joints, width)
+        force, drive = inputs.by_column(t.size)
+        measure, reaction = outputs.by_row(t.size)
+        return LinearModel(
+            name=wp.name,
+            coordinates=t.coordinate_names,
+            owners=t.coordinate_owners,
+            bodies=t.coordinate_bodies,
+            scale=wp.scale,
+            full_mass=mass,
+            dampings=dampings,
+            parts=self.parts(width),
+            skew=skew,
+            prescribed=self.pattern.links.names + joints.names,
+            inputs=tuple(inputs.names),
+            outputs=tuple(outputs.names),
+            input_units=tuple(inputs.units),
+            output_units=tuple(outputs.units),
+            force=force,
+            drive=drive,
+            measure=measure,
+            reaction=reaction,
+            members=tuple(members),
+            affine=affine,
+            constraints=joints.constraints,
+            determined=joints.determined,
+            sharing=joints.sharing,
+            self_stress=joints.self_stress,
+            interfaces=_frames(wp),
+            _noise=wp.rounding * wp.scale**2 if wp.converged else None,
+            losses=of_elements(wp, self.chosen),
+            parameters=ParameterRecord(t.source),
+            factors=wp._assembly.factors,
+            notes=tuple(dict.fromkeys(self.notes)),
+            known_curvatures=wp._sorted.curvatures if self.as_searched else None,
+        )
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
     def channels(self, joints: JointRows, width: int) -> tuple[Channels, Channels, list[DynamicMember]]:

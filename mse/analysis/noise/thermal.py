@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...elements.loss_laws import LossLaw
-from ...elements.records import FIELD
+from ...elements.records import FIELD, LOADED
 from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
 from ...linear.members import with_losses
@@ -108,7 +108,7 @@ def thermal(
     """Thermal noise of all sources at frequencies f > 0 (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,)."""
     laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
     lossy = _Quadratic(model.parts, {**loss, **dict.fromkeys(laws, 1.0)})
-    viscous = _Quadratic(model.dampings, {label: 1.0 for label in model.dampings if label[1] != FIELD})
+    viscous = _Quadratic(model.dampings, {label: 1.0 for label in model.dampings if label[1] not in LOADED})
     members = [m for m in model.members if m.motion.nnz]
     touched = [lossy.touched, viscous.touched, *(np.unique(m.motion.tocoo().col) for m in members)]
     every = np.unique(np.concatenate(touched))
