@@ -67,9 +67,10 @@ class Equations:
         self.inputs = InputForces(assembly, None) if inputs is None else inputs
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
 
-    def evaluation(self, state: State) -> Evaluation:
-        """The system in a state, with all that positions decide."""
-        return Evaluation(self.assembly, state, measure=self.measure)
+    def evaluation(self, state: State, time: float = 0.0) -> Evaluation:
+        """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""
+        targets = self.inputs.targets(time) if self.inputs.motors else None
+        return Evaluation(self.assembly, state, measure=self.measure, targets=targets)
 
     @cached_property
     def measure(self) -> Measure:
@@ -175,7 +176,17 @@ class Equations:
         terms = self.terms(here, v, time)
         if not all(np.isfinite(x).all() for x in (terms.force, terms.mass, terms.bend, here.constraint_entries[1])):
             return np.full(self.size, np.nan), terms
-        return Constrained(self, here, terms.mass).solve(terms.force, -terms.bend), terms
+        system, inputs = Constrained(self, here, terms.mass), self.inputs
+        if not inputs.motors:
+            return system.solve(terms.force, -terms.bend), terms
+        a = system.solve(terms.force, inputs.accelerations(time) - terms.bend)
+        # only constraints that move do work
+        return a, terms._replace(driven=terms.driven + float(v @ (terms.mass @ a - terms.force)))
+
+    def drift(self, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
+        """Rates (m,) by which velocities v (n,) are off from what constraints, and prescribed motions, allow."""
+        found = here.slopes @ v if self.assembly.constraint_count else np.zeros(0)
+        return found - self.inputs.rates(time) if self.inputs.motors else found
 
     def multipliers(self, here: Evaluation, terms: Terms, acceleration: np.ndarray) -> np.ndarray:
         """Multipliers (m,) of the constraints, the shortest ones where they depend on each other."""

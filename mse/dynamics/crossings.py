@@ -16,7 +16,7 @@ from .outputs import Outputs
 # Parts of a step at whose ends outputs are looked at: two crossings within one part stay unseen.  With two and with eight of them
 # tests/dynamics/test_crossings.py passes.
 _PARTS = 4
-_WHAT = "levels by output, such as {'hinge.angle': 0.0}"
+LEVELS = "levels by output, such as {'hinge.angle': 0.0}"
 
 
 class Watch:
@@ -24,9 +24,9 @@ class Watch:
 
     def __init__(self, outputs: Outputs, crossings: Mapping[str, float] | None, until: Mapping[str, float] | None):
         self._outputs, label = outputs, outputs.label
-        given = [*mapping(label, "crossings", crossings, _WHAT).items()]
+        given = [*mapping(label, "crossings", crossings, LEVELS).items()]
         self._first_of_until = len(given)
-        given += mapping(label, "until", until, _WHAT).items()
+        given += mapping(label, "until", until, LEVELS).items()
         self._names = [name for name, _ in given]
         self._columns = outputs.chosen(self._names)
         self._levels = np.array([number(label, f"level of {name!r}", value) for name, value in given])
@@ -34,7 +34,7 @@ class Watch:
         self.found: list[Crossing] = []
 
     def _above(self, moment: Moment) -> np.ndarray:
-        return self._outputs.all(moment)[self._columns] - self._levels
+        return self._outputs.at(moment, self._columns) - self._levels
 
     def start(self, sample: Moment) -> None:
         """Begin to look at the first sample; what is at its level there has not passed it."""

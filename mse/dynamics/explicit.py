@@ -86,7 +86,7 @@ class Stepper:
                 end, apart = self.settled(begin, solver.y, solver.t), self._apart(begin, solver)
             except ModelError:  # a shorter step may be nearer to where joints close
                 given = _LEAST * (solver.t - begin.time)
-                if given <= NOTHING * self.equations.measure.size / self._speed:
+                if given <= self._shortest(begin):
                     raise
                 continue
             # what constraints had to correct is an error, too, which the method's own estimate may miss
@@ -94,6 +94,8 @@ class Stepper:
             if apart <= 1.0:
                 break
             given = (solver.t - begin.time) * max(_LEAST, change)
+            if given <= self._shortest(begin):
+                raise StepFailed
         longest = min(solver.h_abs, (solver.t - begin.time) * change)
         dense: list = []
 
@@ -104,10 +106,14 @@ class Stepper:
 
         return Step(begin, replace(end, step=longest), at, evaluations)
 
+    def _shortest(self, begin: Moment) -> float:
+        """Length (s) of a step that changes nothing."""
+        return NOTHING * max(self.equations.measure.size / self._speed, abs(begin.time))
+
     def _solver(self, begin: Moment, given: float | None) -> DOP853:
         """SciPy's solver at the center of a chart."""
         e, n = self.equations, self.equations.size
-        here = e.evaluation(begin.state)
+        here = e.evaluation(begin.state, begin.time)
         acceleration, terms = e.accelerations(here, begin.v, begin.time)
         if not np.isfinite(acceleration).all():
             raise StepFailed
@@ -136,9 +142,9 @@ class Stepper:
         e, n = self.equations, self.equations.size
         if not e.assembly.constraint_count:
             return 0.0
-        here = e.evaluation(self.placed(begin.state, solver.y[:n]))
+        here = e.evaluation(self.placed(begin.state, solver.y[:n]), solver.t)
         distances, lengths = here.distances
-        drift = np.abs(here.slopes @ solver.y[n : 2 * n] / lengths).max()
+        drift = np.abs(e.drift(here, solver.y[n : 2 * n], solver.t) / lengths).max()
         return float(max(np.abs(distances).max() / e.measure.size, drift / self._speed) / self.rtol)
 
     def _slope(self, begin: Moment, t: float, y: np.ndarray) -> np.ndarray:
@@ -146,7 +152,7 @@ class Stepper:
         x, v = y[:n], y[n : 2 * n]
         if not np.isfinite(y[: 2 * n]).all():
             return np.full(len(y), np.nan)
-        here = e.evaluation(self.placed(begin.state, x))
+        here = e.evaluation(self.placed(begin.state, x), t)
         if self._redundant:  # redundant rows depend on others only where all constraints hold
             here = restored(here) or here
         acceleration, terms = e.accelerations(here, v, t)
@@ -166,22 +172,22 @@ class Stepper:
     def settled(self, begin: Moment, y: np.ndarray, t: float) -> Moment:
         """The moment at coordinates y of a chart, with constraints restored for positions and velocities."""
         e, n = self.equations, self.equations.size
-        here = e.evaluation(self.placed(begin.state, y[:n]))
+        here = e.evaluation(self.placed(begin.state, y[:n]), t)
         v, (damped, driven) = y[n : 2 * n].copy(), y[2 * n :].tolist()
         if e.assembly.constraint_count:
             found = restored(here)
             if found is None:
                 raise ModelError(self._open(here, t))
             here = found
-            v = self.permitted(here, v)
+            v = self.permitted(here, v, t)
         else:
             here = here.followed()
         return Moment(float(t), here.state, v, damped, driven)
 
-    def permitted(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
+    def permitted(self, here: Evaluation, v: np.ndarray, t: float) -> np.ndarray:
         """The velocities that constraints permit which differ from v (n,) by impulses of constraints alone."""
         mass = self.equations.mass(here)
-        return v + Constrained(self.equations, here, mass).solve(np.zeros_like(v), -(here.slopes @ v))
+        return v + Constrained(self.equations, here, mass).solve(np.zeros_like(v), -self.equations.drift(here, v, t))
 
     def _open(self, here: Evaluation, t: float) -> str:
         k = int(np.abs(here.distances[0]).argmax())

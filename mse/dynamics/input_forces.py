@@ -1,4 +1,4 @@
-"""InputForces of a large motion: forces by name, as numbers or functions of time."""
+"""Inputs of a large motion by name: forces, and motions that are prescribed."""
 
 from __future__ import annotations
 
@@ -6,39 +6,53 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..elements import laws
-from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
 from ..validation.arguments import called, find, mapping, number, refusal
+from .prescribed import Signal
 
-_WHAT = "forces by input, such as {'coil.fx': 2.0, 'coil.fz': lambda t: np.sin(5 * t)}"
+Given = float | Callable[[float], float] | ArrayLike
+INPUTS = "forces and motions by input, such as {'coil.fx': 2.0, 'crank.angle': lambda t: 5 * t}"
 
 
 class InputForces:
-    """The inputs that are given, with their ``names``, ``units`` and forces on the coordinates of a system."""
+    """The inputs that are given, with their ``names``, ``units`` and forces on the coordinates of a system.
 
-    def __init__(self, assembly: Assembly, given: Mapping[str, float | Callable[[float], float]] | None):
+    ``motors`` are those that prescribe motions, with the numbers of their constraints, by name; samples of them are at ``times``.
+    """
+
+    def __init__(self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None):
         self._assembly, self._label = assembly, assembly.topology.label
-        given, known, motors = mapping(self._label, "inputs", given, _WHAT), {}, set()
-        for el in assembly.topology.elements:
-            if el.obj.role == "free":
-                known |= {f"{el.path}.{c.name}": (el, k, c.unit) for k, c in enumerate(el.obj.inputs)}
-                motors |= {f"{el.path}.{c.name}" for c in el.obj.motors}
-            else:
-                motors |= {f"{el.path}.{c.name}" for c in el.obj.inputs}
+        self._given = given = mapping(self._label, "inputs", given, INPUTS)
+        known = {
+            f"{el.path}.{c.name}": (el, k, c.unit)
+            for el in assembly.topology.elements
+            if el.obj.role == "free"
+            for k, c in enumerate(el.obj.inputs)
+        }
+        motors = dict(self._motors())
+        units = {name: own[2] for name, own in known.items()} | {name: own[1] for name, own in motors.items()}
         for name in given:
-            if name in motors:
-                raise ModelError(
-                    f"{self._label}: input {name!r} prescribes a motion, which large motions cannot do yet; expected forces; "
-                    "leave it where it is, or take linear.simulate() for small motions"
-                )
-            find(self._label, "input", name, known)
-        self._given, self.names = given, tuple(given)
-        self.units = tuple(known[name][2] for name in given)
-        self._functions = tuple(self._function(name, value) for name, value in given.items())
-        self._driven = tuple(known[name][:2] for name in given)
+            find(self._label, "input", name, units)
+        self.names, self.units = tuple(given), tuple(units[name] for name in given)
+        self._forces = {n: (self._function(n, given[n]), *known[n][:2]) for n in given if n not in motors}
+        self.motors = {name: motors[name][0] for name in given if name in motors}
+        self._signals = {name: Signal(self._label, name, given[name], times) for name in self.motors}
+        self._rows = np.array([*self.motors.values()], dtype=int)
+        self._held = np.array([motors[name][2] for name in self.motors])
+        self._last: tuple[float, np.ndarray] = np.nan, np.zeros((0, 3))
+
+    def _motors(self):
+        """Names of all inputs that prescribe motions, with the number of the constraint, the unit, and where it is held."""
+        for g in self._assembly.groups:
+            if g.constraint_count and g.cls.defines("motors"):
+                for el, rows in zip(g.elements, self._assembly.constraint_rows(g), strict=True):
+                    for channel, k in el.obj.motors.items():
+                        at = el.obj.drives[channel.name][0] if channel.name in el.obj.drives else 0.0
+                        yield f"{el.path}.{channel.name}", (int(rows[k]), channel.unit, at)
 
     def _function(self, name: str, value: Any) -> Callable[[float], float]:
         if callable(value):
@@ -52,29 +66,78 @@ class InputForces:
         return lambda t: constant
 
     def __eq__(self, other: object) -> bool:
-        """Whether inputs have the same numbers and functions."""
-        return isinstance(other, InputForces) and self._given == other._given
+        """Whether inputs have the same numbers and functions; samples are those of one run."""
+        if not isinstance(other, InputForces) or any(
+            np.ndim(x) for x in (*self._given.values(), *other._given.values())
+        ):
+            return False
+        return self._given == other._given
 
     __hash__ = None
 
     def at(self, time: float) -> np.ndarray:
         """Values (k,) at a time (s)."""
-        found = []
-        for name, function in zip(self.names, self._functions, strict=True):
-            value = called(self._label, f"input {name!r}", "a function of t in s", function, time)
-            found.append(number(self._label, f"input {name!r} at t = {time:g} s", value))
-        return np.array(found)
+        prescribed = dict(zip(self.motors, self._three(time)[:, 0].tolist(), strict=True))
+        return np.array([prescribed[n] if n in prescribed else self._force(n, time) for n in self.names])
+
+    def _force(self, name: str, time: float) -> float:
+        value = called(self._label, f"input {name!r}", "a function of t in s", self._forces[name][0], time)
+        return number(self._label, f"input {name!r} at t = {time:g} s", value)
 
     def forces(self, time: float, here: Evaluation) -> np.ndarray:
         """Forces (n,) on the coordinates of bodies and on internal ones."""
+        return sum(self.each_force(time, here).values(), np.zeros(self._assembly.size))
+
+    def each_force(self, time: float, here: Evaluation) -> dict[str, np.ndarray]:
+        """The same (n,) of each input that is a force, by name."""
+        return {name: self._one_force(name, time, here) for name in self._forces}
+
+    def _one_force(self, name: str, time: float, here: Evaluation) -> np.ndarray:
         a, at = self._assembly, here.configuration
+        _, el, column = self._forces[name]
         out = np.zeros(a.size + 6)  # the ground first
-        for value, (el, column) in zip(self.at(time), self._driven, strict=True):
-            frames = at.frames(el.frames)
-            own = value * laws.coupling(el.obj, "input_map", frames, (el.size, len(el.obj.inputs)))[:, column]
-            for f, six in zip(el.frames, own[: 6 * len(el.frames)].reshape(-1, 6), strict=True):
-                b = a.body[f]
-                out[6 * b : 6 * b + 3] += six[:3]
-                out[6 * b + 3 : 6 * b + 6] += six[3:] + np.cross(at.o[f] - at.reference[b], six[:3])
-            out[6 * a.bodies :][el.coordinates] += own[6 * len(el.frames) :]
+        along = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))[:, column]
+        own = self._force(name, time) * along
+        for f, six in zip(el.frames, own[: 6 * len(el.frames)].reshape(-1, 6), strict=True):
+            b = a.body[f]
+            out[6 * b : 6 * b + 3] += six[:3]
+            out[6 * b + 3 : 6 * b + 6] += six[3:] + np.cross(at.o[f] - at.reference[b], six[:3])
+        out[6 * a.bodies :][el.coordinates] += own[6 * len(el.frames) :]
         return out[6:]
+
+    # -- prescribed motions -----------------------------------------------------------------------------------
+    @property
+    def motor_units(self) -> tuple[str, ...]:
+        """Units of the prescribed motions."""
+        return tuple(unit for name, unit in zip(self.names, self.units, strict=True) if name in self.motors)
+
+    def motion(self, name: str, time: float) -> tuple[float, float, float]:
+        """u, u', u'' of one that is prescribed, at a time (s)."""
+        return self._signals[name].at(time)
+
+    def _three(self, time: float) -> np.ndarray:
+        """u, u', u'' (k, 3) of the prescribed motions."""
+        if self._last[0] != time:
+            self._last = time, np.array([s.at(time) for s in self._signals.values()]).reshape(-1, 3)
+        return self._last[1]
+
+    def _on_constraints(self, values: np.ndarray) -> np.ndarray:
+        out = np.zeros(self._assembly.constraint_count)
+        out[self._rows] = values
+        return out
+
+    def targets(self, time: float) -> np.ndarray:
+        """What residuals (m,) of constraints are held at: zero but where motions are prescribed."""
+        return self._on_constraints(self._three(time)[:, 0] - self._held)
+
+    def rates(self, time: float) -> np.ndarray:
+        """Rates (m,) of the residuals."""
+        return self._on_constraints(self._three(time)[:, 1])
+
+    def accelerations(self, time: float) -> np.ndarray:
+        """Second derivatives (m,) of the residuals."""
+        return self._on_constraints(self._three(time)[:, 2])
+
+    def broken(self, time: float) -> str:
+        """In words: which prescribed motion jumps or has a kink next to a time (s); "" for none."""
+        return next(filter(None, (s.broken(time) for s in self._signals.values())), "")

@@ -1,4 +1,4 @@
-"""What is read of a large motion by name: coordinates of joints with their rates, and what sensors measure."""
+"""What is read of a large motion by name: coordinates of joints and their rates, sensors, forces of motors, reactions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..model.evaluation import Evaluation
 from ..model.sensors import readings
+from ..statics.forces import joint_reactions
 from ..validation.arguments import find, names
 from .accelerations import Equations
 from .coordinates import NamedCoordinates
@@ -15,16 +16,36 @@ from .explicit import Moment
 
 
 class Outputs:
-    """All outputs of a motion, with their ``units`` by name; ``names`` are those that were asked for, all if None were."""
+    """All outputs of a motion, with their ``units`` by name; ``names`` are those that were asked for.
+
+    Without asking these are all but reactions of joints, which take the accelerations of each sample.
+    """
 
     def __init__(self, equations: Equations, here: Evaluation, asked: Sequence[str] | None):
         self.equations, self.label = equations, equations.topology.label
         self.coordinates = c = NamedCoordinates(equations.topology, here)
         self.units = dict(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
-        read = {name: unit for name, unit, _ in readings(equations.topology, here.configuration)}
-        self.units |= read
-        self._measured = bool(read)
-        self.names = tuple(self.units) if asked is None else names(self.label, "outputs", asked)
+        measured = {name: unit for name, unit, _ in readings(equations.topology, here.configuration)}
+        elements = equations.topology.elements
+        self._sensors = [el for el in elements if el.obj.defines("reading")]
+        seen = {f"{el.path}.{channel.name}": channel.unit for el in self._sensors for channel in el.obj.outputs}
+        self.units |= measured | seen
+        self._measured = bool(measured)
+        self._without_forces = len(self.units)  # the first so many, which positions and velocities give
+        self._reacting = [el for el in elements if el.obj.constrains() and el.obj.reaction_outputs]
+        self.units |= {f"{el.path}.{c.name}": c.unit for el in self._reacting for c in el.obj.reaction_outputs}
+        self._drives: dict[str, int] = {}  # the constraint of each that has a motor, by the name of its force
+        of_motors = []
+        for el in elements:
+            for name, (_, force) in el.obj.drives.items():
+                row = equations.inputs.motors.get(f"{el.path}.{name}")
+                if row is not None:
+                    of_motors.append(f"{el.path}.{force.name}")
+                    if of_motors[-1] not in self.units:
+                        self._drives[of_motors[-1]] = row
+                        self.units[of_motors[-1]] = force.unit
+        usual = (*list(self.units)[: self._without_forces], *of_motors)
+        self.names = usual if asked is None else names(self.label, "outputs", asked)
         self._numbers = {name: k for k, name in enumerate(self.units)}
         self._asked = self.chosen(self.names)
 
@@ -34,12 +55,24 @@ class Outputs:
 
     def row(self, moment: Moment) -> np.ndarray:
         """The outputs that were asked for, at a moment."""
-        return self.all(moment)[self._asked]
+        return self.at(moment, self._asked)
 
-    def all(self, moment: Moment) -> np.ndarray:
-        """All outputs at a moment, in the order of ``units``."""
-        here = self.equations.evaluation(moment.state)
-        found = [self.coordinates.values(here), self.coordinates.slopes(here) @ moment.v]
+    def at(self, moment: Moment, numbers: np.ndarray) -> np.ndarray:
+        """Outputs at a moment, by their numbers."""
+        here = self.equations.evaluation(moment.state, moment.time)
+        found = [*self.coordinates.values(here), *(self.coordinates.slopes(here) @ moment.v)]
         if self._measured:
-            found.append(np.array([x for _, _, x in readings(self.equations.topology, here.configuration)]))
-        return np.concatenate(found)
+            found += [x for _, _, x in readings(self.equations.topology, here.configuration)]
+        for el in self._sensors:
+            found += el.obj.reading(here.configuration.frames(el.frames)).tolist()
+        if len(numbers) and numbers.max() >= self._without_forces:
+            found += self._forces(here, moment)
+        return np.array(found)[numbers]
+
+    def _forces(self, here: Evaluation, moment: Moment) -> list[float]:
+        e = self.equations
+        acceleration, terms = e.accelerations(here, moment.v, moment.time)
+        multipliers = e.multipliers(here, terms, acceleration)
+        reactions = joint_reactions(e.assembly, here.configuration, multipliers)
+        found = [x for el in self._reacting for x in reactions[el.path].tolist()]
+        return found + [-float(multipliers[row]) for row in self._drives.values()]

@@ -11,24 +11,25 @@ from scipy.linalg import LinAlgError
 from ..analysis.resources import refuse_beyond_memory
 from ..analysis.time.simulate import checked_times
 from ..errors import Interrupted, ModelError, MotionError
+from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
-from ..model.joint_assembly import put_together
 from ..model.topology import Topology
 from ..model.variants import prepared
 from ..numerics.blas_threads import one_thread
 from ..progress.tasks import SIMULATING, Show, Task
 from ..statics.working_point import WorkingPoint
-from ..validation.arguments import number, shown
+from ..validation.arguments import mapping, names, number, shown
 from .accelerations import Equations
-from .crossings import Watch
+from .crossings import LEVELS, Watch
 from .explicit import Moment, StepFailed, Stepper
-from .input_forces import InputForces
+from .input_forces import INPUTS, InputForces
 from .outputs import Outputs
-from .start import Given, moving, placed
+from .prescribed import with_drives
+from .start import Given, carried, closed, moving, placed
 from .trajectory import MotionState, Trajectory
 
 if TYPE_CHECKING:
-    from ..model.system import MSystem
+    from ..model.system import MSystem, Snapshot
 
 # Of the size of the system: how far ahead of the last step laws are looked at that may be undefined there. With a tenth and ten
 # times of it tests/dynamics/test_simulate.py passes.
@@ -45,7 +46,7 @@ def simulate(
     dt: float,
     initial: Mapping[str, Any] | None = None,
     start: WorkingPoint | MotionState | None = None,
-    inputs: Mapping[str, float | Callable[[float], float]] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     outputs: Sequence[str] | None = None,
     crossings: Mapping[str, float] | None = None,
     until: Mapping[str, float] | None = None,
@@ -57,13 +58,21 @@ def simulate(
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
     with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
         topology, assembly = system._prepared = prepared(system, system._prepared)
+        source, inputs = topology.source, mapping(system.label, "inputs", inputs, INPUTS)
+        outputs = outputs if outputs is None else names(system.label, "outputs", outputs)
+        read = [*(outputs or ()), *mapping(system.label, "crossings", crossings, LEVELS)]
+        driven = with_drives(topology, inputs, [*read, *mapping(system.label, "until", until, LEVELS)])
+        if driven is not topology:
+            topology, assembly = driven, Assembly(driven, driven.unit)
         refuse_beyond_memory(
             system.label,
             8.0 * _MATRICES * assembly.size**2,
             f"a motion of {assembly.size} coordinates needs {{}} for dense matrices",
             "take fewer bodies, or linear.simulate() for small motions",
         )
-        run = _Run(Equations(topology, assembly, InputForces(assembly, inputs)), rtol, outputs)
+        first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
+        given = InputForces(assembly, inputs, first + (before + np.arange(steps + 1)) * dt)
+        run = _Run(Equations(topology, assembly, given), source, rtol, outputs)
         watch = Watch(run.outputs, crossings, until)
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
@@ -73,14 +82,23 @@ def simulate(
         return task.finished(run.to(sample, begin, steps, dt, watch, task.tell))
 
 
+def _grid(first: float, dt: float) -> tuple[float, int]:
+    """Time (s) from which samples are counted, and the number of the first one.
+
+    They are multiples of dt from zero on, if the run begins at one: a run in two pieces then has the times of one.
+    """
+    whole = round(first / dt)
+    return (0.0, whole) if whole * dt == first else (first, 0)
+
+
 class _Run:
     """A run as it goes: samples so far, and the moments at which steps began."""
 
-    def __init__(self, equations: Equations, rtol: float, outputs: Sequence[str] | None):
+    def __init__(self, equations: Equations, source: Snapshot, rtol: float, outputs: Sequence[str] | None):
         topology = equations.topology
         _refuse_unfit(topology)
         self.equations, self.rtol, self.label = equations, rtol, topology.label
-        self.topology = topology
+        self.topology, self.source = topology, source
         self.here = Evaluation.initial(equations.assembly).measured(self.equations.measure)
         self.outputs = Outputs(equations, self.here, outputs)
         self.coordinates = self.outputs.coordinates
@@ -96,25 +114,27 @@ class _Run:
         e, given = self.equations, Given(self.topology, self.coordinates, initial)
         time, v, moment = 0.0, np.zeros(e.size), None
         if start is None:
-            here = put_together(self.here)
+            here = self.here
         elif isinstance(start, WorkingPoint):
             self._refuse_other("working point", start._topology)
-            here = put_together(e.evaluation(start.state))
+            here = e.evaluation(carried(start.state, v, start._topology, e.assembly)[0])
         elif isinstance(start, MotionState):
             self._refuse_other("state", start._topology)
             moment, time = start._moment, start.time
-            here, v = e.evaluation(moment.state), moment.v
-            unchanged = start._topology.source.differences(system) == {} and not given
+            state, v = carried(moment.state, moment.v, start._topology, e.assembly)
+            unchanged = start._source.differences(system) == {} and not given and state is moment.state
+            here = e.evaluation(state)
             if unchanged and self.rtol == start.rtol and e.inputs == start._inputs:
                 return moment, moment.origin or moment
-            here = put_together(here)
         else:
             raise ModelError(
                 f"{self.label}: start is {shown(start)}; expected a working point, or the state of a motion, such as "
                 "motion.final_state or motion.at(3.2).state"
             )
+        given.refuse_unlike(self.label, e.inputs, time)
+        here = closed(e, here, time, start is None)
         here = placed(e, here, self.coordinates, given)
-        v = moving(e, here, self.coordinates, given, v)
+        v = moving(e, here, self.coordinates, given, v, time)
         work = (0.0, 0.0) if moment is None else (moment.damped, moment.driven)
         first = Moment(time, here.state, v, *work)
         return first, first
@@ -135,9 +155,7 @@ class _Run:
     ) -> Trajectory:
         """The motion of so many samples after the first, or until the watch ends it."""
         stepper, first = Stepper(self.equations, self.rtol), sample.time
-        # multiples of dt from zero on, if it begins at one: a run in two pieces then has the times of one
-        whole = round(first / dt)
-        offset, before = (0.0, whole) if whole * dt == first else (first, 0)
+        offset, before = _grid(first, dt)
         last = offset + (before + steps) * dt
         self.watch = watch
         self._add(sample)
@@ -173,6 +191,8 @@ class _Run:
         if isinstance(error, ModelError):
             return f"{error}; {ended}"
         e = self.equations
+        if broken := e.inputs.broken(begin.time):
+            return f"{broken}; {ended}"
         fast = np.abs(e.measure.metric * begin.v).max(initial=0.0)
         ahead = _AHEAD * e.measure.size / fast if fast else 0.0
         for time in (0.0, ahead):
@@ -196,7 +216,7 @@ class _Run:
         """The motion so far."""
         last = self.samples[-1]
         inputs = self.equations.inputs
-        state = MotionState(self.topology.source.name, last.time, self.rtol, self.topology, last, inputs)
+        state = MotionState(self.source.name, last.time, self.rtol, self.topology, self.source, last, inputs)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
         names, passed = self.outputs.names, self.watch.found
         passages = np.array([(c.level, c.time, 1.0 if c.rising else -1.0) for c in passed]).reshape(-1, 3)
@@ -210,8 +230,8 @@ class _Run:
             tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,
             crossed=tuple(c.output for c in passed), passages=passages, rtol=self.rtol,
             steps=len(self.begins), evaluations=self.evaluations,
-            notes=notes, _equations=self.equations, _coordinates=self.coordinates, _samples=tuple(self.samples),
-            _begins=tuple(self.begins),
+            notes=notes, _equations=self.equations, _source=self.source, _coordinates=self.coordinates,
+            _samples=tuple(self.samples), _begins=tuple(self.begins),
         )  # fmt: skip
 
 

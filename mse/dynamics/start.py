@@ -9,14 +9,18 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
+from ..model.assembly import Assembly
+from ..model.configuration import State
 from ..model.evaluation import Evaluation
-from ..model.joint_assembly import restored
+from ..model.joint_assembly import put_together, restored
+from ..model.pattern import forceful
 from ..model.topology import Topology
 from ..numerics.precision import NOTHING
 from ..pose import Pose
 from ..validation.arguments import find, instance, mapping, number, numbers
 from .accelerations import Constrained, Equations
 from .coordinates import NamedCoordinates
+from .input_forces import InputForces
 
 # rad, or of the size of the system: how far coordinates are brought at once, so that angles are followed past half turns.
 # With half and with twice of it tests/dynamics/test_start.py passes.
@@ -60,8 +64,66 @@ class Given:
             else:
                 self.values[name] = number(label, what, value)
 
+    def refuse_unlike(self, label: str, inputs: InputForces, time: float) -> None:
+        """Refuse values of coordinates that are unlike the motion that an input prescribes; the others need not be kept."""
+        for name in inputs.motors:
+            for kind, values, given in (("", self.values, name), ("'", self.rates, f"{name}'")):
+                now = inputs.motion(name, time)[len(kind)]
+                if abs(values.pop(given, now) - now) > _CLOSE * max(1.0, abs(now)):
+                    raise ModelError(
+                        f"{label}: initial {given!r} differs from its input, which is {now:.6g} at t = {time:g} s; expected the "
+                        "same; leave it out"
+                    )
+
     def __bool__(self) -> bool:
         return bool(self.values or self.rates or self.poses or self.velocities)
+
+
+def carried(state: State, v: np.ndarray, old: Topology, new: Assembly) -> tuple[State, np.ndarray]:
+    """A state and its velocities as they are in a system where other frames are linked rigidly, by its actuators and sensors."""
+    t = new.topology
+    if np.array_equal(old.unit, t.unit):
+        return state, v
+    o, u = old.frame_poses(state.o, state.U)
+    six = np.vstack([np.zeros(6), v[: 6 * (old.units - 1)].reshape(-1, 6)])[old.unit]
+    six[:, :3] += np.cross(six[:, 3:], o - state.o[old.unit])
+    kinds = zip(forceful(old), state.memory, strict=True)
+    known = {old.elements[k].path: own for kind, memory in kinds for k, own in zip(kind.members, memory, strict=True)}
+    memory = tuple(
+        np.array([known.get(el.path, first) for el, first in zip(g.elements, g.initial_memory(o, u), strict=True)])
+        for g in new.groups
+    )
+    inner = v[6 * (old.units - 1) :]
+    there = State(o[t.unit_reference], u[t.unit_reference], state.q, memory)
+    return there, np.concatenate([six[t.unit_reference[1:]].ravel(), inner])
+
+
+def closed(equations: Equations, here: Evaluation, time: float, free: bool) -> Evaluation:
+    """The system with its joints put together, and prescribed motions where they are at a time (s).
+
+    ``free`` systems are brought there; others, which have been moving or are in equilibrium, have to be there.
+    """
+    inputs = equations.inputs
+    if not inputs.motors:
+        return put_together(here)
+    target = inputs.targets(time)
+    rows = np.array([*inputs.motors.values()])
+    now = np.zeros(len(target))
+    now[rows] = here.held_at(None).residual[rows]
+    turns = np.array([unit == "rad" for unit in inputs.motor_units])
+    far = np.abs(target - now)[rows] / np.where(turns, 1.0, equations.measure.size)
+    if not free and far.max() > _CLOSE:
+        name, row = list(inputs.motors.items())[int(far.argmax())]
+        u = inputs.motion(name, time)[0]
+        before = u + (now - target)[row]
+        raise ModelError(
+            f"{equations.topology.label}: input {name!r} is {u:.6g} at t = {time:g} s, where it is at {before:.6g} so "
+            "far; expected a motion that begins there; shift the input, or bring the system there first"
+        )
+    stages = max(1, int(np.ceil(far.max() / _AT_ONCE)))
+    for k in range(stages + 1):
+        here = put_together(here.held_at(now + k / stages * (target - now)))
+    return here
 
 
 def _frame_rows(here: Evaluation, frame: int) -> np.ndarray:
@@ -158,10 +220,11 @@ def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: Na
 
 
 def moving(
-    equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given, v: np.ndarray
+    equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given, v: np.ndarray, time: float
 ) -> np.ndarray:
-    """Velocities (n,) with the given rates and velocities of bodies, nearest to v in the metric of M."""
-    if not given.rates and not given.velocities and not v.any():
+    """Velocities (n,) with the given rates and velocities of bodies, and prescribed ones, nearest to v in the metric of M."""
+    off = equations.drift(here, v, time)
+    if not given.rates and not given.velocities and not v.any() and not off.any():
         return v
     chosen = np.array([k for k, name in enumerate(coordinates.rates) if name in given.rates], dtype=int)
     names, units = [coordinates.rates[k] for k in chosen], [coordinates.rate_units[k] for k in chosen]
@@ -172,14 +235,13 @@ def moving(
         target += six.tolist()
         rows.append(_frame_rows(here, frame))
     rows, target = np.vstack(rows), np.array(target)
-    held = here.slopes @ v if equations.assembly.constraint_count else np.zeros(0)
-    right = np.concatenate([-held, target - rows @ v])
+    right = np.concatenate([-off, target - rows @ v])
     v = v + Constrained(equations, here, equations.mass(here), rows if len(rows) else None).solve(
         np.zeros_like(v), right
     )
     found = rows @ v
     off = np.abs(found - target)
-    held = np.abs(here.slopes @ v) if equations.assembly.constraint_count else np.zeros(0)
+    held = np.abs(equations.drift(here, v, time))
     size = max(1.0, np.abs(target).max(initial=0.0))
     if off.max(initial=0.0) > _CLOSE * size or held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
         shown = ", ".join(
@@ -187,6 +249,10 @@ def moving(
             for name, x, t, unit in zip(names, found, target, units, strict=True)
             if len(target) <= _SHOWN or abs(x - t) > _CLOSE * size
         )
+        if held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
+            shown += (
+                f", {here.assembly.constraint_labels()[int(held.argmax())]} moves apart by {held.max():.3g} a second"
+            )
         raise ModelError(
             f"{equations.topology.label}: its joints tie the initial rates together: as near as they come, {shown}; expected "
             "rates that all joints allow at once; give fewer of them, or correct one"

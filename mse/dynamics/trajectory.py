@@ -14,6 +14,7 @@ from ..analysis.time.response import TimeResponse
 from ..display import Column, Table
 from ..errors import ModelError
 from ..model.evaluation import Evaluation
+from ..model.system import Snapshot
 from ..model.topology import Topology
 from ..pose import Pose
 from ..statics.forces import joint_reactions
@@ -48,6 +49,7 @@ class MotionState:
     time: float
     rtol: float
     _topology: Topology = field(repr=False)
+    _source: Snapshot = field(repr=False)
     _moment: Moment = field(repr=False)
     _inputs: InputForces = field(repr=False)
 
@@ -57,7 +59,7 @@ class Instant:
 
     def __init__(self, motion: Trajectory, moment: Moment):
         self._motion, self._moment = motion, moment
-        self._here = motion._equations.evaluation(moment.state)
+        self._here = motion._equations.evaluation(moment.state, moment.time)
 
     @property
     def time(self) -> float:
@@ -68,7 +70,8 @@ class Instant:
     def state(self) -> MotionState:
         """What another run goes on from."""
         m = self._motion
-        return MotionState(m.name, self.time, m.rtol, m._equations.topology, self._moment, m._equations.inputs)
+        e = m._equations
+        return MotionState(m.name, self.time, m.rtol, e.topology, m._source, self._moment, e.inputs)
 
     @cached_property
     def poses(self) -> Named[Pose]:
@@ -190,6 +193,7 @@ class Trajectory(TimeResponse):
     evaluations: int = 0
     notes: tuple[str, ...] = ()
     _equations: Equations = field(default=None, repr=False)
+    _source: Snapshot = field(default=None, repr=False)
     _coordinates: NamedCoordinates = field(default=None, repr=False)
     _samples: tuple[Moment, ...] = field(default=(), repr=False)
     _begins: tuple[Moment, ...] = field(default=(), repr=False)
@@ -333,7 +337,7 @@ class Trajectory(TimeResponse):
         return max(float(np.abs(x).max(initial=0.0)) for x in found)
 
     def _evaluated(self, moment: Moment) -> Evaluation:
-        return self._equations.evaluation(moment.state)
+        return self._equations.evaluation(moment.state, moment.time)
 
     def table(self) -> Table:
         if not len(self.time):

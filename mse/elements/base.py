@@ -35,6 +35,8 @@ enough.  Everything else has a default that it may replace.
 ``measure``            readings (outputs,) of the poses and internal coordinates; their slopes are the linear outputs
 ``reaction_outputs``   outputs that are multipliers of the constraint, then of the flow constraint, by ``reaction_map``
 ``motors``             inputs that prescribe residuals of the constraint
+``drives``             of motors by name: where their residual is zero, and the force that they need, an output of motions
+``reading``            what ``outputs`` are at finite poses, in motions; small changes are those of ``output_map``
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``joined``             frames of other objects that it acts on, by name, before its own
 =====================  ==============================================================================================
@@ -186,6 +188,7 @@ class MObject(Defined, Identified):
     constraint_kernel: ClassVar[Callable | None] = None
     reaction_outputs: ClassVar[tuple[Channel, ...] | property] = ()
     motors: ClassVar[dict[str, int] | property] = {}
+    drives: ClassVar[Mapping[str, tuple[float, Channel]] | property] = {}
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # parameters that depend on others last
@@ -480,6 +483,10 @@ class MObject(Defined, Identified):
 
     def measure(self, frames: Sequence[FramePose], q: Any) -> Any:
         """What is read at the poses ``frames`` and internal coordinates ``q``: a number for each of ``outputs``."""
+        return np.zeros(0)
+
+    def reading(self, frames: Sequence[FramePose]) -> np.ndarray:
+        """What is read in a motion, (outputs,), of an object without a ``measure``."""
         return np.zeros(0)
 
     def output_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:

@@ -298,6 +298,11 @@ class FreeJoint(JointBase):
         driven = [c for c, m in self._driven() if m == "position"]
         return {Channel(c.name, c.unit): first + r for r, c in enumerate(driven)}
 
+    @property
+    def drives(self) -> dict[str, tuple[float, Channel]]:
+        driven = zip(self._layout()[2], self.motor, self.position, strict=True)
+        return {c.name: (at, Channel(c.force, c.force_unit)) for c, m, at in driven if m == "position"}
+
     def _driven(self):
         return list(zip(self._layout()[2], self.motor, strict=True))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.rotations import cross_matrix
+from ..kernels.rotations import cross_matrix, rotation_vector
 from .base import DISPLACEMENT, FORCE, MObject
 from .parameters import Choice
 
@@ -88,6 +88,8 @@ class PositionSensor(MObject):
     Outputs x y z ax ay az are along the axes of frame 1.  If the frames are apart, a rotation of frame 1 moves frame 0 as seen
     from it.  The frames may be turned relative to each other by any angle.
 
+    In a large motion it reads ``U1^T (o0 - o1)`` and the rotation vector of ``U1^T U0``, at most half a turn.
+
     Examples
     --------
     >>> system = mse.MSystem("mount", gravity=(0, 0, 0))
@@ -99,6 +101,10 @@ class PositionSensor(MObject):
     """
 
     outputs = DISPLACEMENT
+
+    def reading(self, frames):
+        seat = frames[1].U.T
+        return np.concatenate([seat @ (frames[0].o - frames[1].o), rotation_vector(seat @ frames[0].U)])
 
     def output_map(self, frames):
         seat = frames[1].U.T

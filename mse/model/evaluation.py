@@ -106,7 +106,8 @@ class Evaluation:
     """A system in a state, which nobody changes.
 
     ``factors`` are those on elastic forces, on weights and loads, and on forces that come from no energy; ``frames`` the
-    poses of all frames, where they are known.  Without a ``measure`` it is that by displacements of frames.
+    poses of all frames, where they are known.  Without a ``measure`` it is that by displacements of frames.  Constraints are
+    held at ``targets`` (m,) in place of zero, where motions are prescribed.
     """
 
     def __init__(
@@ -117,8 +118,9 @@ class Evaluation:
         *,
         measure: Measure | None = None,
         frames: tuple[np.ndarray, np.ndarray] | None = None,
+        targets: np.ndarray | None = None,
     ):
-        self.assembly, self.state, self.factors = assembly, state, factors
+        self.assembly, self.state, self.factors, self.targets = assembly, state, factors, targets
         if measure is not None:
             self.measure = measure
         if frames is not None:
@@ -140,11 +142,16 @@ class Evaluation:
 
     def measured(self, measure: Measure) -> Evaluation:
         """The same state with another measure of steps."""
-        return self._known_by(Evaluation(self.assembly, self.state, self.factors, measure=measure), _BY_POSITIONS)
+        new = Evaluation(self.assembly, self.state, self.factors, measure=measure, targets=self.targets)
+        return self._known_by(new, _BY_POSITIONS)
+
+    def held_at(self, targets: np.ndarray | None) -> Evaluation:
+        """The same state with constraints held at targets (m,)."""
+        return Evaluation(self.assembly, self.state, self.factors, measure=self.measure, targets=targets)
 
     def under(self, assembly: Assembly, factors: tuple[float, float, float]) -> Evaluation:
         """The same state under other factors, of an assembly with the same constraints, such as one with softened elements."""
-        new = Evaluation(assembly, self.state, factors, measure=self.measure)
+        new = Evaluation(assembly, self.state, factors, measure=self.measure, targets=self.targets)
         return self._known_by(new, _BY_POSITIONS + _BY_MEASURE)
 
     def _known_by(self, new: Evaluation, names: tuple[str, ...]) -> Evaluation:
@@ -212,7 +219,8 @@ class Evaluation:
     @cached_property
     def constraint_entries(self) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (m,) of all constraints, each in its own unit, and the entries of their slopes."""
-        return self.assembly.constraint_entries(self.configuration)
+        residual, entries = self.assembly.constraint_entries(self.configuration)
+        return (residual if self.targets is None else residual - self.targets), entries
 
     @property
     def residual(self) -> np.ndarray:
@@ -289,7 +297,7 @@ class Evaluation:
 
     def in_state(self, state: State) -> Evaluation:
         """The same system in another state."""
-        return Evaluation(self.assembly, state, self.factors, measure=self.measure)
+        return Evaluation(self.assembly, state, self.factors, measure=self.measure, targets=self.targets)
 
     def _ended(self, units: tuple[np.ndarray, np.ndarray], inner: np.ndarray) -> Evaluation:
         s = self.state

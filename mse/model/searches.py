@@ -9,6 +9,8 @@ from ..elsewhere import arguments_by_name
 from ..progress.tasks import SEARCHING, Task
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..dynamics.trajectory import MotionState, Trajectory
     from ..pose import Pose
     from ..progress.reports import Progress
@@ -235,7 +237,7 @@ class Searches:
         dt: float,
         initial: Mapping[str, float | Pose | Sequence[float]] | None = None,
         start: WorkingPoint | MotionState | None = None,
-        inputs: Mapping[str, float | Callable[[float], float]] | None = None,
+        inputs: Mapping[str, float | Callable[[float], float] | ArrayLike] | None = None,
         outputs: Sequence[str] | None = None,
         crossings: Mapping[str, float] | None = None,
         until: Mapping[str, float] | None = None,
@@ -259,11 +261,14 @@ class Searches:
         start : WorkingPoint or MotionState, optional
             Where it begins: the initial poses, with joints put together and at rest, if left out; a working point, at rest; or
             the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which goes on as if it was not cut.
-        inputs : mapping of str to float or function of time, optional
+        inputs : mapping of str to float, function of time or samples, optional
             Forces by input, ``{"coil.fx": lambda t: np.sin(5 * t)}``, t in s; those left out are zero.  Steps follow what a
             function does, but may miss a pulse that is shorter than they are: end a run where it begins, and go on there.
+            Motions of position motors and actuators, ``{"crank.angle": lambda t: 5 * t}``: functions of numpy, whose rates and
+            accelerations mse finds exactly, or samples at all times of the run, which a spline joins.
         outputs : list of str, optional
-            Outputs; all coordinates of joints, their rates, and what sensors measure, if left out.
+            Outputs.  If left out: coordinates of joints, their rates, what sensors read, and the forces and torques that
+            prescribed motions need, ``crank.torque``.  Reactions of joints, ``hinge.fx``, and of force sensors are given by name.
         crossings : mapping of str to float, optional
             Levels by output, ``{"hinge.angle": 0.0}``: ``motion.crossings`` lists when each was passed, and which way.  Of two
             passages within a quarter of a step neither is seen.

@@ -102,7 +102,7 @@ def test_forces_are_asked_at_no_time_before_a_run():
         ({"push.fx": [1.0, 2.0]}, ["input 'push.fx'", "a number or a function of time", "np.interp"]),
         ({"push.fx": lambda t: [t]}, ["input 'push.fx' at t = 0 s", "expected a finite number"]),
         ({"push.fx": lambda t: 1.0 / t}, ["input 'push.fx'", "ZeroDivisionError"]),
-        ([1.0], ["inputs", "forces by input"]),
+        ([1.0], ["inputs", "forces and motions by input"]),
     ],
 )
 def test_what_is_no_force_is_refused(inputs, said):
@@ -111,11 +111,6 @@ def test_what_is_no_force_is_refused(inputs, said):
     assert all(part in str(error.value) for part in said), str(error.value)
 
 
-def test_unknown_inputs_and_prescribed_motions_are_refused():
+def test_unknown_inputs_are_refused():
     with pytest.raises(UnknownNameError, match=r"no input 'push.fy2' \(did you mean 'push.fy'"):
         slider().simulate(duration=1.0, dt=0.5, inputs={"push.fy2": 1.0})
-    system = mse.MSystem("crank", gravity=(0, 0, 0))
-    hinge = mse.Revolute("hinge", axis=(0, 0, 1), motor="position")
-    system.add(hinge, between=(system.add(mse.RigidBody("wheel", mass=1.0, inertia=0.5)), system.ground))
-    with pytest.raises(ModelError, match="prescribes a motion"):
-        system.simulate(duration=1.0, dt=0.5, inputs={"hinge.angle": 1.0})

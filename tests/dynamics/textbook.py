@@ -137,6 +137,22 @@ def fourbar1():
     return system
 
 
+def slider_crank():
+    """A crank of 0.1 m in balance, driven, a rod of 0.3 m and 0.8 kg, and a slider of 1.5 kg on a level slide."""
+    system = mse.MSystem("slider-crank", gravity=DOWN)
+    wheel = system.add(mse.RigidBody("wheel", mass=1.0, inertia=0.01, frames={"pin": Pose.dx(0.1)}))
+    ends = {"a": Pose.dx(-0.15), "b": Pose.dx(0.15)}
+    rod = system.add(mse.RigidBody("rod", mass=0.8, inertia=0.006, at=Pose.dx(0.25), frames=ends))
+    slider = system.add(mse.RigidBody("slider", mass=1.5, inertia=0.001, at=Pose.dx(0.4)))
+    system.add(mse.Revolute("crank", axis=(0, -1, 0), motor="position"), between=(wheel, system.ground))
+    system.add(mse.Revolute("big", axis=(0, 1, 0)), between=(rod.frame("a"), wheel.frame("pin")))
+    system.add(mse.Revolute("small", axis=(0, 1, 0)), between=(slider, rod.frame("b")))
+    slide = system.add(mse.Prismatic("slide", axis=(1, 0, 0)))
+    system.clamp(slider.frame(0), slide.frame(0))
+    system.clamp(system.ground, slide.frame(1), Pose.dx(0.4))
+    return system
+
+
 def squeezer(p, start):
     """Andrews' squeezer as seven bodies in space on ten hinges, with its spring and its torque."""
 

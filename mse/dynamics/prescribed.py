@@ -1,0 +1,136 @@
+"""Motions that are prescribed over time: u(t) with its exact rate and acceleration, from functions or samples.
+
+A function of time is run with numbers that carry two derivatives (:mod:`mse.numerics.jets`); samples are joined by a spline of
+degree 5.  A joint that is driven keeps its coordinate at u(t): its constraint is ``g = c - u``, so that ``G v = u'`` and
+``G a = u'' - v'(d2g)v``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import make_interp_spline
+
+from ..elements.base import MObject
+from ..elements.joints import Fixed, Joint
+from ..errors import ModelError
+from ..model.topology import Topology
+from ..numerics.jets import Jet
+from ..validation.arguments import called, number, numbers, refusal, shown
+
+# Of the largest sample: by how much every second sample may miss those between, so that samples count as smooth; a jump or kink
+# misses by some tenths, samples 30 times a period by less.  With a third and three times of it
+# tests/dynamics/test_prescribed.py passes.
+_SMOOTH = 1e-3
+_FEWEST = 8  # samples of which every second one has a spline
+# s, or of the time: distance over which a function that jumps is asked on both sides.  With a tenth and ten times of it
+# tests/dynamics/test_prescribed.py passes.
+_BESIDE = 1e-7
+_JUMP = 10.0  # times the change that derivatives explain (tests/dynamics/test_prescribed.py)
+_USAGE = "a function of t in s"
+
+
+class Signal:
+    """A function of time with two derivatives, as a number, a function of numpy or samples at ``times`` (s) give it."""
+
+    def __init__(self, label: str, name: str, given: Any, times: np.ndarray):
+        self._label, self._name, self.given = label, f"input {name!r}", given
+        self._spline: Sequence[Callable[[float], float]] = ()
+        self._constant = 0.0
+        if not callable(given):
+            if np.ndim(given):
+                self._spline = self._joined(given, times)
+            else:
+                self._constant = number(label, self._name, given)
+
+    def _joined(self, given: ArrayLike, times: np.ndarray) -> Sequence[Callable[[float], float]]:
+        remedy = f"one value for each of the {len(times)} times {times[0]:g}, {times[1]:g}, ..., {times[-1]:g} s"
+        values = numbers(self._label, self._name, given, (len(times),), remedy=remedy)
+        if len(times) < _FEWEST:
+            raise ModelError(
+                f"{self._label}: {self._name} has {len(times)} samples; expected at least {_FEWEST} to join them smoothly; "
+                "take a smaller dt, or give a function of time"
+            )
+        ends = np.unique(np.append(np.arange(0, len(times), 2), len(times) - 1))
+        between = make_interp_spline(times[ends], values[ends], k=min(5, len(ends) - 1))(times)
+        off = np.abs(between - values)
+        if off.max() > _SMOOTH * np.abs(values - values.mean()).max():
+            k = int(off.argmax())
+            raise ModelError(
+                f"{self._label}: {self._name} is no smooth motion at t = {times[k]:g} s: it is {values[k]:.6g}, where its "
+                f"neighbors lead to {between[k]:.6g}; expected samples without jumps and kinks, some 30 a period; take a smaller "
+                "dt, or end the run there and go on"
+            )
+        spline = make_interp_spline(times, values, k=5)
+        return spline, spline.derivative(1), spline.derivative(2)
+
+    def at(self, time: float) -> tuple[float, float, float]:
+        """u, u' and u'' at a time (s)."""
+        if self._spline:
+            return tuple(float(f(time)) for f in self._spline)
+        if not callable(self.given):
+            return self._constant, 0.0, 0.0
+        try:
+            found = called(self._label, self._name, _USAGE, self.given, Jet.variables(np.array([time]))[0])
+        except ModelError as error:
+            plain = called(self._label, self._name, _USAGE, self.given, time)  # raises what is wrong without jets, too
+            raise ModelError(
+                f"{self._label}: {self._name} prescribes a motion, whose rate and acceleration follow from its function, and "
+                f"this has none that mse can find (at t = {time:g} s it gives {shown(plain)}); expected functions of numpy, such "
+                "as np.sin; write it so, or give samples"
+            ) from error
+        if isinstance(found, Jet) and found.value.size == 1:
+            three = found.value.item(), found.gradient.item(), found.hessian.item()
+        else:
+            three = number(self._label, f"{self._name} at t = {time:g} s", found), 0.0, 0.0
+        if not np.isfinite(three).all():
+            values = ", ".join(f"{x:g}" for x in three)
+            raise refusal(
+                self._label, f"{self._name} with rate and acceleration at t = {time:g} s", values, "finite numbers"
+            )
+        return three
+
+    def broken(self, time: float) -> str:
+        """In words: how it jumps, or has a kink, next to a time (s); "" where it is smooth."""
+        beside = _BESIDE * max(1.0, abs(time))
+        before, after = self.at(time - beside), self.at(time + beside)
+        for k, what in enumerate(("jumps", "has a kink")):
+            explained = 2.0 * beside * max(abs(before[k + 1]), abs(after[k + 1]))
+            if abs(after[k] - before[k]) > _JUMP * max(explained, _BESIDE * max(abs(before[k]), abs(after[k]))):
+                rate = "" if k == 0 else "its rate goes "
+                return (
+                    f"{self._label}: {self._name} {what} at t = {time:.6g} s: {rate}from {before[k]:.6g} to {after[k]:.6g}; "
+                    "expected a smooth motion; end the run there, and go on with another function"
+                )
+        return ""
+
+
+def with_drives(topology: Topology, inputs: Sequence[str], outputs: Sequence[str]) -> Topology:
+    """The system with joints in place of the position actuators that have inputs, and of the force sensors that are read."""
+    others: dict[str, MObject] = {}
+    for path, own in _by_path(inputs).items():
+        if path in topology.places and topology.elements[topology.places[path]].obj.role == "drive":
+            turns = tuple(a for a in ("ax", "ay", "az") if a in own)
+            free = (
+                "x",
+                "y",
+                "z",
+                *(turns if len(turns) == 1 else ("ax", "ay", "az")),
+            )  # one angle may go beyond half a turn
+            at = topology.source[path].at
+            others[path] = Joint(path.rpartition(".")[2], at=at, free=free, motor=dict.fromkeys(free, "position"))
+    for path in _by_path(outputs):
+        if path in topology.places and topology.elements[topology.places[path]].obj.role == "reaction":
+            others[path] = Fixed(path.rpartition(".")[2], at=topology.source[path].at)
+    return Topology(topology.source.changed(others).restored(topology.source.name)) if others else topology
+
+
+def _by_path(names: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        path, _, own = name.rpartition(".")
+        found.setdefault(path, []).append(own)
+    return found
