@@ -22,6 +22,7 @@ from mse.kernels.dynamic_stiffness import (
     dynamic_stiffness,
 )
 from mse.linear.linear_model import DynamicMember, LinearModel
+from mse.linear.members import Members
 from mse.linear.stiffness_parts import ListedParts
 from paths import REFERENCE
 
@@ -384,6 +385,17 @@ def test_pieces_in_series_are_one_member(pieces):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("beside", [1e-1, 1e-4, 1e-6, -1e-6, -1e-3])
+def test_inertia_beside_a_pole_is_the_slope_of_the_dynamic_stiffness(beside):
+    """A bead of 2 kg on a spring inside: D = -m w^2 p^2/(p^2 - w^2), so that -dD/d(w^2) = m p^4/(p^2 - w^2)^2."""
+    m, p2 = 2.0, 9.0
+    law = lambda omega, loss: (-m * omega**2 * p2 / (p2 - omega**2)).reshape(-1, 1, 1)
+    bead = DynamicMember("bead", sp.csr_matrix([[1.0]]), law, lambda omega2: int(omega2 > p2))
+    model = replace(LinearModel.from_matrices([[1.0]], None, [[1.0]]), members=(bead,))
+    found = Members(model).inertia(p2 * (1.0 + beside))[0][0, 0]
+    assert found == pytest.approx(m / beside**2, rel=1e-4)
+
+
 def test_the_fewest_modes_are_the_lowest_of_many(stiff_wire):
     _, wire = stiff_wire
     model = exact_model([(wire, -1, 0), (wire, 0, -1)], 1, masses={0: (0.01,) * 3 + (1e-9,) * 3})
