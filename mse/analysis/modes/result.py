@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -19,6 +19,7 @@ from ...numerics.sparse_tools import no_columns
 from ...results import Result
 from ...validation.arguments import find, shown, whole
 from ..resources import refuse_beyond_memory
+from .strain_energies import Kept, StrainEnergies
 
 _LISTED = 12  # free motions that tables list one by one; of more, the first few are named
 
@@ -41,6 +42,11 @@ def hidden_growth(eigenvalues: np.ndarray, moved: np.ndarray, met: np.ndarray) -
 def _damping_ratios(s: np.ndarray) -> np.ndarray:
     size = np.abs(s)
     return np.divide(-s.real, size, out=np.zeros(len(size)), where=size > 0) + 0.0
+
+
+def _decay_times(s: np.ndarray) -> np.ndarray:
+    fading = s.real < 0.0
+    return np.divide(-1.0, s.real, out=np.full(len(s), np.inf), where=fading)
 
 
 def _loss_factors(s: np.ndarray, lossy: bool) -> np.ndarray:
@@ -92,6 +98,7 @@ class Mode(Result):
     damped: bool
     undetermined: bool = False
     lossy: bool = False
+    _strain: StrainEnergies = field(default_factory=lambda: StrainEnergies(()))
 
     @property
     def frequency_hz(self) -> float:
@@ -112,6 +119,16 @@ class Mode(Result):
     def loss_factor(self) -> float:
         """Loss factor 1/Q: twice the damping ratio, or with loss factors ``Im w^2 / Re w^2``, w = -i s."""
         return float(_loss_factors(np.array([self.eigenvalue]), self.lossy)[0])
+
+    @property
+    def decay_time(self) -> float:
+        """Time ``-1/Re s`` in s in which its amplitude falls to 1/e; infinite if it does not fade."""
+        return float(_decay_times(np.array([self.eigenvalue]))[0])
+
+    @property
+    def strain_energies(self) -> dict[tuple[str, str], float]:
+        """Share of each (object, mechanism) in its potential energy, largest first, as :attr:`.Modes.strain_energies`."""
+        return self._strain.of_mode(self.number)
 
     @property
     def free(self) -> bool:
@@ -152,10 +169,20 @@ class Mode(Result):
         shares = list(_largest_first(names, self.energies).items())[:max_count]
         return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares if share >= 0.005)
 
+    def strained(self) -> str:
+        """The largest shares in its potential energy, by object and mechanism: ``wire axial 96 %, gravity 4 %``.
+
+        Returns
+        -------
+        str
+            Up to three of them; empty for a free motion.
+        """
+        return self._strain.told(self.number)
+
     def table(self) -> Table:
         state = "; UNSTABLE" if self.unstable else ""
         ratio = _ratio(self)
-        lossy = f"Q {self.quality:.6g}, loss {self.loss_factor:.4g}"
+        lossy = f"Q {self.quality:.6g}, loss {self.loss_factor:.4g}, decay {self.decay_time:.4g} s"
         told = ratio if isinstance(ratio, str) else lossy if self.lossy else f"damping ratio {ratio:.4g}"
         head = f"{self.name}: {_kind(self)} mode {self.number}, {self.frequency_hz:.8g} Hz, {told}{state}"
         order = np.argsort(-np.abs(self.vector), kind="stable")
@@ -163,7 +190,9 @@ class Mode(Result):
         values = without_rounding(values, scales(np.abs(values), [kind_of(name) for name in names]))
         shares = without_rounding(self.energies[order], 1.0).tolist()
         columns = {Column("shape", digits=6): values.tolist(), Column("participation", digits=4): shares}
-        return coordinates_table(head, names, columns, most=12)
+        strained = self.strained()
+        notes = [f"strain energy: {strained}"] if strained else []
+        return coordinates_table(head, names, columns, most=12, notes=notes)
 
 
 def _ratio(mode: Mode) -> float | str:
@@ -174,11 +203,11 @@ def _ratio(mode: Mode) -> float | str:
 
 
 def _dissipation(mode: Mode) -> tuple[float | str, ...]:
-    """What tables show of how a mode decays: the damping ratio, or with loss factors Q and the loss factor."""
+    """What tables show of how a mode decays: the damping ratio, or with loss factors Q, the loss factor and the decay time."""
     ratio = _ratio(mode)
     if not mode.lossy:
         return (ratio,)
-    return (ratio, "") if isinstance(ratio, str) else (mode.quality, mode.loss_factor)
+    return (ratio, "", "") if isinstance(ratio, str) else (mode.quality, mode.loss_factor, mode.decay_time)
 
 
 def _kind(modes: Mode | Modes) -> str:
@@ -259,6 +288,8 @@ class Modes(Result):
         free nor unstable.
     lossy : bool
         Whether loss factors were taken into account, and damping with them.
+    strain_energies : StrainEnergies
+        Share of each (object, mechanism) in the potential energy of each mode, (object, mechanism) -> (m,).
 
     Examples
     --------
@@ -286,6 +317,7 @@ class Modes(Result):
         "numbered", "*", options={"count": 2}, make=np.bool_, default_factory=lambda: np.zeros(0, dtype=bool)
     )
     lossy: bool = scalar(bool, default=False)
+    strain_energies: StrainEnergies = entry(Kept(), default_factory=lambda: StrainEnergies(()))
 
     @property
     @naming("coordinate", "unit")
@@ -330,6 +362,12 @@ class Modes(Result):
     def loss_factors(self) -> np.ndarray:
         """Loss factors 1/Q (m,): twice the damping ratios, or with loss factors ``Im w^2 / Re w^2``, w = -i s."""
         return _loss_factors(self.eigenvalues, self.lossy)
+
+    @property
+    @labeled("mode", unit="s", label="decay_time")
+    def decay_times(self) -> np.ndarray:
+        """Times ``-1/Re s`` in s (m,) in which amplitudes fall to 1/e; infinite for motions that do not fade."""
+        return _decay_times(self.eigenvalues)
 
     @property
     def free(self) -> np.ndarray:
@@ -379,7 +417,7 @@ class Modes(Result):
         k = whole(self.name, "mode", key, minimum=-len(self), maximum=len(self) - 1, remedy=remedy) % len(self)
         return Mode(
             self.name, k, self.coordinates, self.owners, complex(self.eigenvalues[k]), self._shapes[k],
-            self._energies[k], self.damped, bool(self.undetermined[k]), self.lossy,
+            self._energies[k], self.damped, bool(self.undetermined[k]), self.lossy, self.strain_energies,
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[Mode]:
@@ -395,18 +433,30 @@ class Modes(Result):
     def table(self) -> Table:
         free = int(np.count_nonzero(self.free))  # the first ones
         first = free if free > _LISTED else 0
+        strained = self.lossy and len(self.strain_energies) > 0
         rows = [
-            (m.number, m.frequency_hz, *_dissipation(m), m.participants() + ("  UNSTABLE" if m.unstable else ""))
+            (
+                m.number,
+                m.frequency_hz,
+                *_dissipation(m),
+                m.participants() + ("  UNSTABLE" if m.unstable else ""),
+                *((m.strained(),) if strained else ()),
+            )
             for m in (self[k] for k in range(first, len(self)))
         ]
         if first:
             some = ", ".join(self[k].participants(1) for k in range(3))
-            none = ("free", "") if self.lossy else ("free",)
-            rows.insert(0, (f"0 to {free - 1}", 0.0, *none, f"{some} ... and {free - 3:,} more"))
+            none = ("free", "", "") if self.lossy else ("free",)
+            rows.insert(0, (f"0 to {free - 1}", 0.0, *none, f"{some} ... and {free - 3:,} more", *("",) * strained))
         more = "" if self.complete else f", the lowest{' without loss,' if self.lossy else ''} of more"
         title = f"{self.name}: {len(self)} {_kind(self)} modes{more}"
         of_loss = (
-            (Column("Q", digits=6), Column("loss", digits=4)) if self.lossy else (Column("damping ratio", digits=4),)
+            (Column("Q", digits=6), Column("loss", digits=4), Column("decay", "s", 4))
+            if self.lossy
+            else (Column("damping ratio", digits=4),)
         )
-        columns = (Column("mode", digits=1), Column("frequency", "Hz", 8), *of_loss, "participation")
+        columns = (
+            Column("mode", digits=1), Column("frequency", "Hz", 8), *of_loss, "participation",
+            *(("strain energy",) if strained else ()),
+        )  # fmt: skip
         return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])

@@ -53,6 +53,7 @@ def of_modes(scene: Scene, modes: Sequence[Mode]) -> list[dict]:
             "damped": mode.damped,
             "quality": float(mode.quality) if mode.lossy and np.isfinite(mode.quality) else None,
             "movers": mode.participants(),
+            "energy": mode.strained(),
             "wave": _wave(mode),
         }
         out.append(told | _motion(scene, twists))

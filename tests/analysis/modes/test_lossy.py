@@ -414,7 +414,7 @@ def test_tables_show_q_and_the_loss_factor():
     modes = oscillator(loss=1e-3).modes(lossy=True)
     text = str(modes)
     assert "6 lossy modes" in text and " Q " in text and " loss " in text and "damping ratio" not in text
-    assert "1000  0.001  mass.x 100 %" in text
+    assert "1000  0.001      318.3  mass.x 100 %   spring axial 100 %" in text
     assert "Q 1000, loss 0.001" in str(modes[-1])
     assert "1000" in modes._repr_html_()
 

@@ -178,7 +178,7 @@ function told(motion) {
   else if (motion.quality) rate = `Q ${plain(motion.quality, 4)}`;
   else if (motion.damping > 0.05) rate = `damping ratio ${plain(motion.damping, 3)}`;
   else if (motion.damping > 1e-12) rate = `Q ${plain(0.5 / motion.damping, 3)}`;
-  return [`${plain(motion.hz, 5)} Hz`, [motion.name, rate].filter(Boolean).join(", "), motion.movers];
+  return [`${plain(motion.hz, 5)} Hz`, [motion.name, rate].filter(Boolean).join(", "), motion.movers, motion.energy && `energy: ${motion.energy}`];
 }
 
 function slider(name, low, high, act) {
