@@ -1,7 +1,7 @@
-"""A second process compiles what a first search will need later, while the first one compiles what it needs now.
+"""A second process compiles what a first search will need later, while the first process compiles what it needs now.
 
-It goes through these kernels from the last one needed to the first and leaves their code on disk, where the first process finds
-it: they meet in the middle.  Nobody waits for the other, and the code is the same whoever compiles it.
+The second process works from the last kernel needed to the first and leaves the code on disk.  The first process uses what it
+finds there; the two meet in the middle.  Neither waits for the other, and the code is the same whoever compiles it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from .motions import relative_twist
 from .rotations import put_turned, rotation_vector
 from .springs import body_load
 
-# a host application that Python is a part of would start itself
+# if Python is embedded in another application, sys.executable would start that application again
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _NICENESS = 5
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({})"
 
-_asked: set[bool] = set()  # searches, without or with beams, that this process has come to
+_asked: set[bool] = set()  # kinds of searches, without or with beams, that this process has begun
 _child: subprocess.Popen | None = None
 
 
 def needed(with_beams: bool) -> list[tuple]:
-    """The kernels that a first search needs after its elements' kernels, in the order of need, and arguments like theirs.
+    """The kernels that a first search needs after its elements' kernels, in order, with arguments of the right types.
 
-    With beams, also the kernels of the linear model and its frequency response; the latter takes longest of all.
+    With beams, also the kernels of the linear model and its frequency response, which takes longest to compile.
     """
     numbers = [np.zeros((0,) * axes) for axes in range(5)]
     counts = [np.zeros((0,) * axes, dtype=int) for axes in range(4)]
@@ -62,7 +62,7 @@ def needed(with_beams: bool) -> list[tuple]:
 
 
 def compile_ahead(kernels: Collection) -> None:
-    """Have a second process compile what a search follows those ``kernels`` of elements with, where that is of use."""
+    """Start a second process that compiles what a search needs after the element ``kernels``, if that is useful."""
     global _child
     with_beams = segment in kernels
     if _child is not None and _child.poll() is not None:
@@ -75,7 +75,7 @@ def compile_ahead(kernels: Collection) -> None:
         return
     path = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
-    with suppress(Exception):  # whatever forbids it: this process compiles all that it needs
+    with suppress(Exception):  # if it is forbidden, this process compiles everything itself
         _child = subprocess.Popen(
             [sys.executable, "-c", _CODE.format(path, with_beams)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, creationflags=flags,
@@ -84,7 +84,7 @@ def compile_ahead(kernels: Collection) -> None:
 
 
 def _of_use() -> bool:
-    """Whether a second process is allowed, can run at the same time and is Python."""
+    """Whether a second process is allowed, can run at the same time, and would be Python."""
     if not by_environment("MSE_COMPILE_AHEAD") or is_worker() or "PYTEST_XDIST_WORKER" in os.environ:
         return False
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -105,9 +105,9 @@ def _end() -> None:
 
 
 def compile_backwards(with_beams: bool) -> None:
-    """What the second process does: compile what is not on disk yet, from the last kernel needed to the first."""
+    """Run in the second process: compile what is not on disk yet, from the last kernel needed to the first."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it within a kernel, too
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it, within a kernel too
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     if with_beams:
@@ -118,11 +118,11 @@ def compile_backwards(with_beams: bool) -> None:
 def _compile_missing(kernels: list[tuple]) -> None:
     """Compile kernels, from the last to the first, that are not on disk yet."""
     for kernel, arguments in reversed(kernels):
-        if not on_disk(kernel):  # or the first process has passed it
+        if not on_disk(kernel):  # the first process may have compiled it
             compile_for(kernel, arguments)
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of the pipe, which comes when the first process ends, however it ends."""
+    """Wait for the end of the pipe, which comes when the first process ends in any way."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(0)

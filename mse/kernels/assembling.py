@@ -1,4 +1,4 @@
-"""Quantities of elements carried to their bodies, and summed over all elements, compiled."""
+"""Compiled: quantities of elements moved to the reference points of their bodies, and summed over all elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .jit import compiled, when_large
 def shift_to_reference(levers, order, gradient, stiffness):
     """Transform gradients (E, n) and stiffness parts (E, p, n, n) in place from frames to reference points.
 
-    ``levers`` (E, F, 3) point from reference point to frame; the last stiffness part takes the lever-arm term.
+    ``levers`` (E, F, 3) point from reference point to frame; the lever-arm term is added to the last stiffness part.
     """
     count, nodes = levers.shape[0], levers.shape[1]
     parts, n = stiffness.shape[1], gradient.shape[1]
@@ -134,8 +134,8 @@ def add_slopes(levers, places, slopes, entries):
 def add_forces(factor, rows, order, energy, gradient, sums, total, magnitude):
     """Add ``factor`` times energies (E,) and gradients (E, n) to the sums over all elements.
 
-    ``sums`` are those of the energies and of their magnitudes; ``total`` and ``magnitude`` those of gradients and their
-    magnitudes at ``rows`` (E, n), -1 for none.
+    ``sums`` has the sums of energies and of their magnitudes; ``total`` and ``magnitude`` have those of gradients and of their
+    magnitudes, at ``rows`` (E, n), -1 for none.
     """
     for e in range(gradient.shape[0]):
         sums[0] += factor * energy[e]
@@ -150,10 +150,10 @@ def add_forces(factor, rows, order, energy, gradient, sums, total, magnitude):
 
 @compiled
 def add_matrices(weights, matrices, widths, places, data):
-    """Add matrices (E, p, n, n), each times its weight (E or 1, p), to the entries ``data`` of a sparse matrix by columns.
+    """Add matrices (E, p, n, n), times weights (E or 1, p), to the entries ``data`` of a sparse matrix stored by columns.
 
-    The entry of column i in the first row of node b is at ``places[e, i, b]``, -1 for none; ``widths`` (N,) are the numbers
-    of coordinates of nodes.
+    The entry of column i in the first row of node b is at ``places[e, i, b]``, -1 for none; ``widths`` (N,) are the numbers of
+    coordinates of the nodes.
     """
     for e in range(matrices.shape[0]):
         for p in range(matrices.shape[1]):

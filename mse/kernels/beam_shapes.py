@@ -1,11 +1,11 @@
-"""How a beam segment gives way inside: flexibility, displacement shapes and consistent mass, by Gauss quadrature.
+"""Flexibility, displacement shapes and consistent mass of a beam segment, by Gauss quadrature.
 
-Along the segment, with x from 0 to 1 and forces f at its far end (in the axes of that end, conjugate to ``log``), the
-section at x carries ``s = H^T f`` with ``H = J^-1(-d) Ad(exp(-(1 - x) d))``.  Its strain is ``C^-1 s``, so the far end
-moves by ``F f`` with ``F = int H C^-1 H^T ds``: exact for any taper.  Further stress fields let the inside move while the
-ends rest: linear and parabolic pulls and torques, parabolic bending moments with their shear, and, where the section shears,
-constant shear forces.  They answer to inertia forces that vary along the segment, so that frequencies converge with the
-sixth power of its length, with shear the fourth.
+Let x go from 0 to 1 along the segment, and let forces f act at its far end (in the axes of that end, conjugate to ``log``).
+The section at x then carries ``s = H^T f`` with ``H = J^-1(-d) Ad(exp(-(1 - x) d))``.  Its strain is ``C^-1 s``, so the far
+end moves by ``F f`` with ``F = int H C^-1 H^T ds``, exact for any taper.  Internal coordinates are further stress fields that
+move the inside while the ends rest: linear and parabolic pulls and torques, parabolic bending moments with their shear, and
+constant shear forces if the section shears.  They respond to inertia forces that vary along the segment, so that frequencies
+converge with the sixth power of its length, with shear the fourth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .motions import coadjoint_form, inverse_coefficients, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
-POINTS = 0.5 * (_ROOTS + 1.0)  # places of sections, from 0 to 1
+POINTS = 0.5 * (_ROOTS + 1.0)  # positions of the sections, from 0 to 1
 WEIGHTS = 0.5 * _GAUSS
 
 
@@ -36,7 +36,7 @@ def _integration() -> np.ndarray:
 _RUNNING = _integration()
 
 
-_TERMS = 20  # of the exponential: the last digit up to 2 pi
+_TERMS = 20  # of the exponential: exact to the last digit up to 2 pi
 
 
 def _exponential() -> np.ndarray:
@@ -61,12 +61,12 @@ _IDENTITY = np.eye(6)
 
 
 def _along(d):
-    """``H^T`` (points, 6, 6) at the points, the transports ``Ad(exp(x d))`` (points, 6, 6), and ``dd`` by the ends."""
+    """``H^T`` (points, 6, 6) at the points, the transports ``Ad(exp(x d))`` (points, 6, 6), and the change of d by the ends."""
     return _remembered_along(np.asarray(d, dtype=float).tobytes())
 
 
 @lru_cache(maxsize=4)
-def _remembered_along(twist):  # called several times with the same arguments
+def _remembered_along(twist):  # cached, since it is called several times with the same arguments
     d = np.frombuffer(twist).copy()
     ad, t2 = small_adjoint(d), float(d[3:] @ d[3:])
     square = ad @ ad
@@ -83,7 +83,7 @@ def _remembered_along(twist):  # called several times with the same arguments
 
 
 def _inner_fields() -> np.ndarray:
-    """The eight stress fields (points, 6, 8) that balance without end forces, before each is scaled."""
+    """The eight stress fields (points, 6, 8) in balance without end forces, not yet scaled."""
     xi = 2.0 * POINTS - 1.0
     parabola, out = 1.5 * xi * xi - 0.5, np.zeros((len(POINTS), 6, 8))
     out[:, 0, 0] = out[:, 3, 1] = xi
@@ -101,7 +101,7 @@ def _inner_stress(length, scale, m):
     axial, torsion, bending, shear = scale
     torsion, bending = torsion / length, bending / length
     out = _FIELDS[:, :, :m] * np.array([axial, torsion, bending, bending, axial, torsion, shear, shear][:m])
-    out[:, 1:3, 2:4] /= length  # the shear that parabolic moments need
+    out[:, 1:3, 2:4] /= length  # the shear that belongs to parabolic moments
     return out
 
 
@@ -119,7 +119,7 @@ def flexibility_moments(d, length, compliance):
 
 
 def _held_inner_stress(length, scale, m, shapes, compliance, stiffness):
-    """The free stress fields with the end forces that keep the far end where it is, (points, 6, m)."""
+    """The free stress fields (points, 6, m), with end forces added that keep the far end in place."""
     stress = _inner_stress(length, scale, m).reshape(-1, m)
     weights, by_end = ((WEIGHTS * length)[:, None] * compliance).reshape(-1, 1), shapes.reshape(-1, 6)
     moved = by_end.T @ (weights * stress)
@@ -134,12 +134,12 @@ def _carried(length, transports, strain):
 
 
 def _back(transports):
-    """``Ad(g)^-1``, which is Ad(g) with its blocks transposed; (points, 6, 6)."""
+    """``Ad(g)^-1`` (points, 6, 6): Ad(g) with its blocks transposed."""
     return transports.reshape(-1, 2, 3, 2, 3).transpose(0, 1, 4, 3, 2).reshape(-1, 6, 6)
 
 
 def inner_stiffness(d, length, compliance, scale, m, stiffness):
-    """Stiffness of the internal coordinates by component of stress (6, m, m), and what it gains per unit of tension (m, m).
+    """Stiffness of the internal coordinates by component of stress (6, m, m), and its increase per unit of tension (m, m).
 
     ``stiffness`` (6, 6) is the inverse of the flexibility.
     """
@@ -154,15 +154,15 @@ def inner_stiffness(d, length, compliance, scale, m, stiffness):
 
 
 def section_motions(d, length, compliance, scale, m, stiffness, force, lever, moment):
-    """Twists (points, 6, 12 + m) of the sections along their own axes, by those of frames 0 and 1 and the inner coordinates.
+    """Twists (points, 6, 12 + m) of the sections along their own axes, by those of frames 0 and 1 and the internal coordinates.
 
-    Velocities between the ends follow the static shapes about the present form, a helix under the end ``force`` (6,);
+    Velocities between the ends follow the static shapes about the present form, which is a helix under the end ``force`` (6,);
     ``stiffness`` (6, 6) belongs to that form.  ``lever`` and ``moment`` (6, 6) are ``lever`` and ``slope`` of
     :class:`mse.kernels.beams.Row`.
     """
     shapes, transports, slope = _along(d)
     inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
-    # sections that turn have another share of the end force: of a tension, one that shears them
+    # a section that rotates sees other components of the end force: under tension, a shear force
     swung = coadjoint_form(force) @ (lever @ slope)
     ends = stiffness @ (slope - moment @ swung)  # forces by the motions of the ends
     by_ends = shapes @ ends + _FROM_MIDDLE * swung
@@ -173,7 +173,7 @@ def section_motions(d, length, compliance, scale, m, stiffness, force, lever, mo
 
 
 def local_mass(moved, length, density):
-    """Consistent mass (12 + m, 12 + m) for the twists of frames 0 and 1 along their own axes and the inner coordinates.
+    """Consistent mass (12 + m, 12 + m) for the twists of frames 0 and 1 along their own axes and the internal coordinates.
 
     ``moved`` are the :func:`section_motions`; ``density`` (points, 6) is the diagonal of the mass of the section per length.
     """

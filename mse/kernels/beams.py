@@ -1,11 +1,11 @@
 """Energy of beam segments, many at once.
 
-A segment joins two frames g0, g1 of a beam.  Its strain is measured on the group of rigid motions by
-``d = log(g0^-1 g1)``: constant stretch, curvature and twist are exact, whatever the rotation (V. Sonneville, A. Cardona,
-O. Bruls, Comput. Methods Appl. Mech. Eng. 268 (2014) 451).  What varies along the segment follows from equilibrium: an
-end force f, carried back along the bent segment, makes stresses ``H^T f`` and moves the end by ``F f = d - d0`` with
-``F = int H C^-1 H^T ds``.  To the order that fourth-order convergence asks for, in every section and bent shape,
-``H = H0 + (x - 1/2) ad(a)``, with H0 exact at rest and a the mean stretch, shear and turn.
+A segment joins two frames g0, g1 of a beam.  Its strain is measured on the group of rigid motions by ``d = log(g0^-1 g1)``, so
+constant stretch, curvature and twist are exact at any rotation (V. Sonneville, A. Cardona, O. Bruls, Comput. Methods Appl.
+Mech. Eng. 268 (2014) 451).  Equilibrium gives what varies along the segment: an end force f, carried back along the bent
+segment, makes stresses ``H^T f`` and moves the end by ``F f = d - d0`` with ``F = int H C^-1 H^T ds``.  Fourth-order
+convergence for every section and bent shape needs ``H = H0 + (x - 1/2) ad(a)``, with H0 exact at rest and a the mean
+stretch, shear and rotation.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from .small_matrices import (
 
 MOST_TURN = 3.0  # rad between the ends of one segment
 MECHANISMS = 5  # axial, shear, torsion, bending about y, bending about z
-# components of stress (N, Vy, Vz, T, My, Mz) by the mechanism they belong to
+# component of stress (N, Vy, Vz, T, My, Mz) -> mechanism it belongs to
 MECHANISM = np.array([0, 1, 1, 2, 3, 4])
 
-# Where a segment's numbers lie in its row of parameters; :func:`pack` writes them.  With m internal coordinates, 5 m^2
-# numbers follow for their stiffness by mechanism, and m^2 for what it gains under a pull.
+# Where a segment's numbers begin in its row of parameters; :func:`pack` writes them.  With m internal coordinates, 5 m^2
+# numbers for their stiffness by mechanism follow, and m^2 for its increase under tension.
 _REST, _WEIGHT, _F, _SLOPE, _SPREAD, _LEVER, _BUBBLE = 0, 6, 10, 226, 262, 268, 304
 
 
 class Row(NamedTuple):
-    """The numbers of one segment with m internal coordinates.
+    """The parameters of one segment with m internal coordinates.
 
-    ``rest`` (6,) d at rest; ``weight`` (4,) with ``int rho A x ds = m0 o0 + m1 o1 + n0 U0 e_x + n1 U1 e_x``;
-    ``flexibility`` (6, 6, 6) F at rest by component of stress, ``slope`` (6, 6) ``int (x - 1/2) H0 C^-1 ds`` and ``spread``
-    (6,) ``int (x - 1/2)^2 C^-1 ds``; ``lever`` (6, 6) takes d' to the strain and turn that bend the segment; ``bubble``
-    (5, m, m) the stiffness of the internal coordinates by mechanism and ``tensed`` (m, m) what it gains per newton of
-    tension; ``wave`` (2, 6) and ``sway`` (6, 6) the terms of e in d'.
+    ``rest`` (6,) is d at rest; ``weight`` (4,) has ``int rho A x ds = m0 o0 + m1 o1 + n0 U0 e_x + n1 U1 e_x``; ``flexibility``
+    (6, 6, 6) is F at rest by component of stress, ``slope`` (6, 6) ``int (x - 1/2) H0 C^-1 ds`` and ``spread`` (6,)
+    ``int (x - 1/2)^2 C^-1 ds``; ``lever`` (6, 6) maps d' to the strain and rotation that bend the segment; ``bubble`` (5, m, m)
+    is the stiffness of the internal coordinates by mechanism and ``tensed`` (m, m) its increase per newton of tension; ``wave``
+    (2, 6) and ``sway`` (6, 6) are the terms of e in d'.
     """
 
     rest: np.ndarray
@@ -73,7 +73,7 @@ def pack(row: Row) -> np.ndarray:
 
 @long_part
 def _add_flexibility(row, c, ad, out):
-    """Add F by stress component c where d differs from rest by a twist with adjoint ``ad`` to ``out`` (6, 6)."""
+    """Add F by stress component c to ``out`` (6, 6), for a d that differs from rest by a twist with adjoint ``ad``."""
     spread = row[_SPREAD + c]
     for i in range(6):
         for j in range(6):
@@ -84,9 +84,9 @@ def _add_flexibility(row, c, ad, out):
 
 @part
 def _put_flexibility(row, turning, ad, work, out):
-    """The sum of :func:`_add_flexibility` over all components into ``out`` (6, 6); ``work`` (2, 6, 6) is a place for it.
+    """The sum of :func:`_add_flexibility` over all components into ``out`` (6, 6); ``work`` (2, 6, 6) is scratch.
 
-    With G the slope and half of what ``spread`` adds to it, that is ``F + G ad^T + ad G^T``; ``ad`` is that of ``turning``.
+    With G the slope and half of what ``spread`` adds to it, the sum is ``F + G ad^T + ad G^T``; ``ad`` belongs to ``turning``.
     """
     half, moved = work[0], work[1]
     for i in range(6):
@@ -103,7 +103,7 @@ def _put_flexibility(row, turning, ad, work, out):
 
 @part
 def _put_strain(row, curved, d, raw, e, slope):
-    """e = d - d0 without what a change of curvature makes of d, its derivative by d (6, 6), and d - d0 as ``raw``."""
+    """e, its derivative by d (6, 6), and ``raw`` = d - d0; e is d - d0 without the terms that a change of curvature adds to d."""
     put_zeros(slope)
     for i in range(6):
         raw[i] = d[i] - row[_REST + i]
@@ -168,7 +168,7 @@ def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
 
 @long_part
 def _put_in_world(a, orientations, out):
-    """Columns (r, 12) for motions along the frames' own axes as columns for motions along the world's, into ``out``."""
+    """Columns (r, 12) for motions along the frames' own axes, as columns for motions along world axes, into ``out``."""
     for f in range(4):
         u = orientations[f // 2]
         for j in range(3):
@@ -179,7 +179,7 @@ def _put_in_world(a, orientations, out):
 
 @long_part
 def _put_half_curl(after, odd, out):
-    """Half the second derivative of ``d . pull``, transposed: world's displacements by motions along own axes, (12, 12).
+    """Half the second derivative of ``d . pull``, transposed: world displacements by motions along own axes, (12, 12).
 
     From ``put_pulled_slope`` at d and pull and ``coadjoint_form(pull)``, both times the derivative of d (6, 12).
     """
@@ -192,11 +192,11 @@ def _put_half_curl(after, odd, out):
 
 @long_part
 def _add_motion_curl(half, moved, out):
-    """Add the second derivative of ``d . pull`` by the world's displacements to ``out``; its first one is ``moved`` (12,)."""
+    """Add the second derivative of ``d . pull`` by world displacements to ``out``; its first derivative is ``moved`` (12,)."""
     for i in range(12):
         for j in range(12):
             out[i, j] += half[i, j] + half[j, i]
-    # origins move along world axes, not along the turning body's: displacement = v + w x v/2
+    # origins move along world axes, which do not turn with the body: displacement = v + w x v/2
     for f in range(0, 12, 6):
         for i in range(3):
             j, k, x = f + (i + 1) % 3, f + (i + 2) % 3, 0.5 * moved[f + i]
@@ -208,7 +208,7 @@ def _add_motion_curl(half, moved, out):
 
 @long_part
 def _put_follow(row, ad, change, bend, lever, work, out):
-    """How f follows the strain: (6, 6), applied transposed after F^-1; ``work`` (3 or more, 6, 6) is a place for it."""
+    """How f follows the strain: (6, 6), to be applied transposed after F^-1; ``work`` (3 or more, 6, 6) is scratch."""
     turned, by_force, give = work[0], work[1], work[2]
     put_small_adjoint(change, turned)
     put_zeros(out)
@@ -225,7 +225,7 @@ def _put_follow(row, ad, change, bend, lever, work, out):
 
 @long_part
 def _add_inner(factor, numbers, m, stiffness):
-    """Add to the stiffness of the m internal coordinates: a multiple of m^2 numbers."""
+    """Add a multiple of m^2 numbers to the stiffness of the m internal coordinates."""
     for i in range(m):
         for j in range(m):
             stiffness[12 + i, 12 + j] += factor * numbers[m * i + j]
@@ -235,15 +235,15 @@ def _add_inner(factor, numbers, m, stiffness):
 def segment(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = e^T F^-1 e/2 + q^T (B + N G) q/2 - g . int rho A x ds``, F bent along with d, for ``q = 0``.
 
-    ``e = d - d0`` without what a change b of curvature makes of d: a shortening by ``h b^2/240``, which carries the
-    geometric stiffness of a taut segment, and ``t^2/720 [d0, b]``, t the turn (terms of the series of W. Magnus, Comm. Pure
-    Appl. Math. 7 (1954) 649, for a nearly straight segment).  q (m,) are motions of the inside with the ends at rest, N
-    the tension.  Parts: the five mechanisms, gravity, geometric; all in one where there is place for one.
+    ``e = d - d0`` without the terms that a change b of curvature adds to d: a shortening by ``h b^2/240``, which carries the
+    geometric stiffness of a taut segment, and ``t^2/720 [d0, b]``, t the rotation (terms of the series of W. Magnus, Comm. Pure
+    Appl. Math. 7 (1954) 649, for a nearly straight segment).  q (m,) are motions of the inside with the ends at rest, N the
+    tension.  Parts: the five mechanisms, gravity, geometric; all in one if ``stiffness`` has one part only.
     """
     m, parts = gradient.shape[1] - 12, stiffness.shape[1]
     tensed_from = _BUBBLE + MECHANISMS * m * m
     curved_from = tensed_from + m * m
-    # places for what is worked out, made once for all segments
+    # scratch, allocated once for all segments
     d, e, raw, turning, f, change = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6)
     pull, pull_d, bent, by_own, moved = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(12), np.zeros(12)
     turn, powers, work, inside = np.zeros((3, 3)), np.zeros((4, 6)), np.zeros((4, 6, 6)), np.zeros((parts, 6, 6))
@@ -292,7 +292,7 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
             gradient[n, i] += moved[i]
         if order < 2:
             continue
-        # second derivatives by d first: elastic ones at the forces that follow, by part, then geometric ones at constant f
+        # second derivatives by d: first elastic ones by part, where forces follow; then geometric ones at constant f
         _put_follow(row, ad, change, bend, lever, work, forced)
         put_zeros(by_force)
         add_sixfold_transposed(forced, e_slope, by_force)
@@ -336,7 +336,7 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
 
 
 def late_parts() -> list[tuple]:
-    """The parts that :func:`segment` calls last, in that order, with arguments like theirs: half of what it takes to compile."""
+    """The parts that :func:`segment` calls last, in order, with arguments of the right types: half of its compile time."""
     row, table, stack = (np.zeros((0,) * axes) for axes in (1, 2, 3))
     return [
         (_put_follow, (row, table, row, table, table, stack, table)),

@@ -1,8 +1,8 @@
 """Compiled code kept on disk with a checksum: damaged code is compiled again.
 
-numba finds the folder, and packs and unpacks the code; its own files have no checksum.  One cut short or overwritten ended every
-call in any error there is, or in a crash, and one with the code of another function was run as if it were the right one.  The
-checksum guards against accidents only: whoever may write to the folder may run code, as with any Python file.
+numba finds the folder, and packs and unpacks the code, but its own files have no checksum: a file cut short or overwritten
+made every call fail with any error or a crash, and a file with the code of another function was run.  The checksum guards
+against accidents only: whoever can write to the folder can run code, as with any Python file.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numba.core.serialize import dumps
 log = logging.getLogger("mse")
 
 _SUM = hashlib.sha256().digest_size
-_told: set[str] = set()  # folders whose damage was reported
+_told: set[str] = set()  # folders whose damage has been reported
 
 
 class CodeCache(FunctionCache):
-    """The compiled forms of one function; raises RuntimeError where there is no folder to write to."""
+    """The compiled forms of one function; RuntimeError if there is no folder to write to."""
 
     def __init__(self, function):
         super().__init__(function)
@@ -33,11 +33,11 @@ class CodeCache(FunctionCache):
 
     @property
     def filled(self) -> bool:
-        """Whether there is code on disk."""
+        """Whether any code is on disk."""
         return bool(self._cache_file.index())
 
     def save_overload(self, sig, data):
-        """Keep code where that is possible; it is of use all the same where it is not."""
+        """Store code if possible; if not, this process can use it all the same."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -45,45 +45,45 @@ class CodeCache(FunctionCache):
 
 
 class CodeOfPart(CodeCache):
-    """The compiled forms of a function that others contain: used where they are on disk, and written there when asked to."""
+    """The compiled forms of a function called by others: used if on disk, but stored only when asked to."""
 
     def save_overload(self, sig, data):
-        """Nothing: the code of what contains it is kept."""
+        """Store nothing: the code of the caller contains it and is stored."""
 
     def keep(self, sig, data):
-        """Keep code for another process that compiles what contains it."""
+        """Store code for another process that compiles the caller."""
         super().save_overload(sig, data)
 
 
 class _Files:
     """An index of compiled forms by signature, processor and bytecode, and a file of code for each.
 
-    Every file is a checksum, taken over the name of the function, too, and a pickle of what it was made for and its content.
+    Each file is a checksum, which also covers the name of the function, and a pickle of the key and the content.
     """
 
     def __init__(self, folder: str, name: str, stamp: tuple):
         self._folder, self._name, self._stamp = folder, name, stamp
 
     def load(self, key):
-        """Code kept for a key, None where there is none that can be used."""
+        """The code stored for a key, or None if there is none that can be used."""
         number = self.index().get(key)
         found = None if number is None else self._read(f"{number}.nbc")
-        # two processes that begin an index at once may give two keys one number
+        # two processes that begin an index at once may give the same number to two keys
         return found[1] if found is not None and found[0] == key else None
 
     def save(self, key, code) -> None:
-        """Write code for a key before its entry in the index, so that readers of the index find it."""
+        """Write code for a key first and its entry in the index second, so that readers of the index find the code."""
         index = self.index()
         number = index.setdefault(key, len(index) + 1)
         self._write(f"{number}.nbc", (key, code))
         self._write("nbi", index)
 
     def flush(self) -> None:
-        """Forget all code."""
+        """Delete all code."""
         self._write("nbi", {})
 
     def index(self) -> dict:
-        """Numbers of the files of code by what they were made for."""
+        """Numbers of the code files by key."""
         return self._read("nbi") or {}
 
     def _path(self, ending: str) -> str:
@@ -93,7 +93,7 @@ class _Files:
         return hashlib.sha256(self._name.encode() + content).digest()
 
     def _read(self, ending: str):
-        """Content of a file; None where there is none, it was made for other sources, or it is damaged."""
+        """Content of a file; None if it is missing, damaged or made for other sources."""
         try:
             with open(self._path(ending), "rb") as file:
                 content = file.read()
@@ -122,7 +122,7 @@ class _Files:
 
 
 def _tell(folder: str, what, consequence: str) -> None:
-    """One line for a folder and process, however many files it is about."""
+    """Log one line per folder and process, however many files are concerned."""
     if folder not in _told:
         _told.add(folder)
         log.warning("compiled code in %s: %s; %s", folder, what, consequence)

@@ -1,4 +1,4 @@
-"""Steps with a compiled controller between them; compiled once for all controllers, which are called by their address."""
+"""Steps with a compiled controller between them.  It is compiled once for all controllers, which it calls by their address."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def control(
 ):
     """``controller(y_k, u, memory, t_k); s_{k+1} = P s_k + G u_k`` for k = first, first + 1 ...
 
-    Before, the inputs numbered ``own`` (g,) are set to ``given`` (n + 1, g).  The controller sees ``y_k = C s_k + D u`` with
-    these and the others of k - 1, and sets u_k.  Fills values (n + 1, o) with ``C s_k + D u_k`` and driven (n + 1, i) with
-    u_k, the last rows with the other inputs as they were left.  ``done`` (1,) counts the steps made, also when the controller
-    fails; it stays below n where an input is not finite, where the controller changed one of ``own``, and where the state
-    would not stay finite.
+    Before each step, the inputs numbered ``own`` (g,) are set to ``given`` (n + 1, g).  The controller sees ``y_k = C s_k + D u``
+    with these inputs and the other ones of step k - 1, and sets u_k.  Fills values (n + 1, o) with ``C s_k + D u_k`` and driven
+    (n + 1, i) with u_k; in the last rows the other inputs keep their values.  ``done`` (1,) counts the steps made, also if the
+    controller fails.  It stays below n if an input is not finite, if the controller changes one of ``own``, or if the state would
+    not stay finite.
     """
     n = len(values) - 1
     outputs = np.empty(values.shape[1])

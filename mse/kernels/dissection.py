@@ -1,6 +1,6 @@
-"""Loops of nested dissection: distances in a graph, and the fewest nodes that keep two sides of it apart.
+"""Loops of nested dissection: distances in a graph, and the fewest nodes that separate two of its sides.
 
-Node v of a graph of n nodes has ``neighbors[first[v]:first[v + 1]]``, itself among them or not.
+The neighbors of node v are ``neighbors[first[v]:first[v + 1]]``, which may include v itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from .jit import when_large
 
 @when_large
 def distances(first, neighbors, part, start, distance, reached):
-    """Distances (n,) from a node to those of its part that it reaches: how many, at the front of ``reached``, nearest first.
+    """Fill distances (n,) from ``start`` within its part; returns how many nodes are ``reached``, listed nearest first.
 
-    ``distance`` is negative where a node was not reached yet.
+    ``distance`` is negative for nodes not reached yet.
     """
     reached[0] = start
     distance[start] = 0
@@ -31,17 +31,17 @@ def distances(first, neighbors, part, start, distance, reached):
 
 @when_large
 def separator(first, neighbors, side, left, mate, seen, following, path, found):
-    """The smallest set of nodes that covers all edges between sides 1 and 2: how many, at the front of ``found``.
+    """The smallest set of nodes that covers all edges between sides 1 and 2; returns its size, and puts it in front of ``found``.
 
-    They are as many as edges of a largest matching (D. Koenig 1931), which grows along augmenting paths.  ``left`` are the nodes
-    of side 1; ``mate`` and ``seen`` (n,) are negative, and so again afterwards; ``following`` and ``path`` (n,) are scratch.
+    The set is as large as a largest matching (D. Koenig 1931), which grows along augmenting paths.  ``left`` are the nodes of
+    side 1; ``mate`` and ``seen`` (n,) are negative before and after; ``following`` and ``path`` (n,) are scratch.
     """
     for v in left:
         for e in range(first[v], first[v + 1]):
             u = neighbors[e]
             if mate[v] < 0 and side[u] == 2 and mate[u] < 0:
                 mate[u], mate[v] = v, u
-    used = 0  # of nodes without a path to an unmatched one, which no later search has either; all are in ``found``
+    used = 0  # number of nodes in ``found`` without a path to an unmatched node; later searches find none either
     for root in left:
         if mate[root] >= 0:
             continue

@@ -1,21 +1,21 @@
-"""Exact dynamic stiffness of a uniform straight member under tension, and its clamped natural frequencies, counted.
+"""Exact dynamic stiffness of a uniform straight member under tension, and the count of its clamped natural frequencies.
 
-Motions go as exp(i w t); everything depends on ``omega2 = w^2`` (rad2/s2) alone, which may be negative: motions that grow
+Motions go as exp(i w t); everything depends only on ``omega2 = w^2`` (rad2/s2), which may be negative: motions that grow
 or fade as exp(s t) have ``omega2 = -s^2``.
 
-A uniform member is its own mirror image, so that its end motions split into those even and odd about its middle, each a
+A uniform member is its own mirror image, so its end motions split into those even and odd about its middle.  Each is a
 problem of half the length h = L/2 with the solutions cosh(p x) and sinh(p x)/p.  Bending has two roots s = p^2 of
 
     ``s^2 - a s - b = 0``,    EI a = T/e1 - rhoI w^2 - EI e0/e1,    EI b = rhoA w^2 f0/e1,
     e1 = 1 + T/kGA,  e0 = rhoA w^2/kGA,  f0 = 1 - rhoI w^2/kGA,  f1 = EI/kGA
 
-(Euler-Bernoulli: e1 = f0 = 1, e0 = f1 = 0, rhoI = 0), and the stiffness needs no more than four functions that are
-symmetric in the roots and entire in a and b: with c = cosh(p h) and g = sinh(p h)/p,
+(Euler-Bernoulli: e1 = f0 = 1, e0 = f1 = 0, rhoI = 0).  The stiffness needs only four functions, which are symmetric in the
+roots and entire in a and b: with c = cosh(p h) and g = sinh(p h)/p,
 
     ``c1 c2``,  ``g1 g2``,  ``even = (s1 g1 c2 - s2 g2 c1)/(s1 - s2)``,  ``odd = (g1 c2 - g2 c1)/(s1 - s2)``.
 
-Nothing else cancels: the only differences left are these, and they are formed from whichever of the roots and their
-half sums lie apart, or as power series where all are small.
+Only these differences can cancel.  They are formed from the roots or from their half sums, whichever are apart, or as power
+series if all are small.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ import numpy as np
 Number = float | complex
 
 _SERIES = 4.0  # |s| L^2 up to which the power series are used
-_TERMS = 18  # enough of them for rounding there
-_APART = 0.1  # relative distance from which on two roots are apart
+_TERMS = 18  # enough terms for full precision there
+_APART = 0.1  # relative distance from which two roots count as apart
 _MOST_HALVINGS = 60
-_REMEMBERED = 4096  # round sections, pieces in series and counts need the same values again
+_REMEMBERED = 4096  # round sections, pieces in series and counts ask for the same values again
 
-# the mechanisms whose stiffness a loss factor makes complex, and the fields they scale
+# stiffnesses that a loss factor makes complex, by mechanism
 _LOSSY = {
     "axial": ("axial",),
     "torsion": ("torsion",),
@@ -95,7 +95,7 @@ class UniformMember:
 
 
 class Plane(NamedTuple):
-    """Parameters of bending in one plane: length, tension, rho A, E I, k G A (inf or 0 for none) and rho I."""
+    """Parameters of bending in one plane: length, tension, rho A, E I, k G A (inf or 0 for no shear) and rho I."""
 
     length: float
     tension: float
@@ -156,12 +156,12 @@ def bar_stiffness(omega2: Number, length: float, stiffness: Number, inertia: flo
 
 
 def _ratio(a: Number, b: Number) -> Number:
-    """a/b, finite (though huge) in a pole."""
+    """a/b, finite (though huge) at a pole."""
     return a / (b or 1e-16 * abs(a))
 
 
 def _cosh_and_sinh(p: complex, h: float, rate: float | None = None) -> tuple[complex, complex]:
-    """``cosh(p h)`` and ``sinh(p h)/p``, both times exp(-rate h) with rate >= |Re p|, the default."""
+    """``cosh(p h)`` and ``sinh(p h)/p``, both times exp(-rate h); rate >= |Re p|, which is the default."""
     rate = abs(p.real) if rate is None else rate
     z = p * h
     if abs(z.real) < 1.0:
@@ -207,7 +207,7 @@ def even_and_odd(omega2: Number, plane: Plane) -> tuple[EndStiffness, EndStiffne
 
 
 def symmetric_functions(a: Number, b: Number, length: float) -> tuple[Number, Number, Number, Number]:
-    """``c1 c2, g1 g2, even, odd`` of the module's head, all times one positive factor that keeps them finite."""
+    """``c1 c2, g1 g2, even, odd`` of the module docstring, all times one positive factor that keeps them finite."""
     half = cmath.sqrt(0.25 * a * a + b)
     s1 = max(0.5 * a + half, 0.5 * a - half, key=abs)
     s2 = -b / s1 if s1 else 0.0
@@ -260,7 +260,7 @@ def _by_series(a: Number, b: Number, length: float):
 
 # -- clamped natural frequencies --------------------------------------------------------------------------------------
 def clamped_count(omega2: float, member: UniformMember) -> int:
-    """Number of natural frequencies below ``sqrt(omega2)`` with both ends clamped; of a member without loss.
+    """Number of natural frequencies below ``sqrt(omega2)`` with both ends clamped, for a member without loss.
 
     W. H. Wittrick, F. W. Williams, Q. J. Mech. Appl. Math. 24 (1971) 263.
     """
@@ -279,7 +279,7 @@ def _bar_count(omega2: float, length: float, stiffness: float, inertia: float) -
 
 @lru_cache(maxsize=_REMEMBERED)
 def _bending_count(omega2: float, plane: Plane) -> int:
-    """``J0(2 l) = 2 J0(l) + s(l)``, s the negative eigenvalues of what two pieces of length l do to the node between them."""
+    """``J0(2 l) = 2 J0(l) + s(l)``, s the number of negative eigenvalues at the node between two pieces of length l."""
     halvings = 0
     while halvings < _MOST_HALVINGS and not _surely_below_first(
         omega2, plane._replace(length=plane.length / 2**halvings)
@@ -288,7 +288,7 @@ def _bending_count(omega2: float, plane: Plane) -> int:
     count = 0
     for k in range(halvings, 0, -1):
         even, odd = even_and_odd(omega2, plane._replace(length=plane.length / 2**k))
-        # mirror images: deflection and rotation of the node are uncoupled; counts may exceed NumPy's integers
+        # by symmetry, deflection and rotation of the node are uncoupled; the count may exceed NumPy's integers
         count = 2 * count + int(even.force + odd.force < 0) + int(even.moment + odd.moment < 0)
     return count
 
@@ -296,9 +296,9 @@ def _bending_count(omega2: float, plane: Plane) -> int:
 def _surely_below_first(omega2: float, plane: Plane) -> bool:
     """Whether Rayleigh quotients bound the lowest clamped natural frequency from below by more than ``omega2``.
 
-    With clamped ends ``int w''^2 >= (4.73/l)^4 int w^2`` and ``>= (2 pi/l)^2 int w'^2``, ``int w'^2 >= (pi/l)^2 int w^2``;
-    with shear ``int EI phi'^2 + kGA (w' - phi)^2 >= int w'^2 / (1/kGA + l^2/(pi^2 EI))``, half of which is spent on
-    w' and half of the bending on phi.
+    With clamped ends ``int w''^2 >= (4.73/l)^4 int w^2`` and ``>= (2 pi/l)^2 int w'^2``, ``int w'^2 >= (pi/l)^2 int w^2``.
+    With shear ``int EI phi'^2 + kGA (w' - phi)^2 >= int w'^2 / (1/kGA + l^2/(pi^2 EI))``; half of it is used for w', and half of
+    the bending for phi.
     """
     length, tension, mass, bending, shear, inertia = plane
     across = (math.pi / length) ** 2

@@ -1,8 +1,8 @@
-"""``A = L D L^T`` of one sparse symmetric matrix, real or complex, front by front without pivoting, with L kept.
+"""``A = L D L^T`` of one sparse symmetric matrix, real or complex, front by front without pivoting; L is kept.
 
-Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  Eliminated rows of a front lie in *vectors* of eight columns: first
-its own columns, filled up to whole vectors, then the others, filled up likewise; so that one row of L^T is stored from its
-diagonal on in contiguous memory, and what is left of the diagonal or fills up is never read as a number.
+Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  Rows of L^T are stored in *vectors* of eight columns: first the
+front's own columns, filled up to whole vectors, then the other columns, filled up likewise.  A row is contiguous from its
+diagonal on; entries left of the diagonal and fill are never read as numbers.
 
 No pivoting: the caller checks the result.
 """
@@ -17,15 +17,15 @@ from .jit import compiled, kept, part, when_large
 from .vector_ir import load, minus_product, pick, put, reciprocal, spread, store, zero
 from .vector_ir import product as times
 
-PANEL = 8  # rows eliminated one by one before the next are updated by all of them
-DEEP = 128  # rows that a large front is updated by at once: two vectors of each are half of the nearest memory
-LARGE = 512  # coordinates of a front: in larger ones rows do not stay in the processor's memory, a megabyte or two
+PANEL = 8  # rows eliminated one by one before all of them update the next rows
+DEEP = 128  # rows that update a large front at once: two vectors of each take half of the first cache
+LARGE = 512  # coordinates of a front: rows of larger ones exceed the processor's second cache of a megabyte or two
 
 
 class Rows(NamedTuple):
-    """Layout: fronts g own columns ``first_column[g:g+2]`` and stand over ``rows[first_row[g]:first_row[g+1]]``.
+    """Layout: front g has its own columns ``first_column[g:g+2]`` and the further rows ``rows[first_row[g]:first_row[g+1]]``.
 
-    ``first_vector`` (g + 1,) is where the rows of L^T of each begin; ``inside`` the columns of ``rows`` in the parent's front,
+    ``first_vector`` (g + 1,) is where its rows of L^T begin; ``inside`` has the columns of ``rows`` in the parent's front,
     counted with fill.
     """
 
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
 
 @part
 def _row(arena, x, w, stride, a, i):
-    """Row i of a front minus the updates by rows a to i: W at w, its multiples L in place of it, at x; its pivot."""
+    """Update row i of a front by rows a to i: W goes to w, its multiples L replace it at x; returns its pivot."""
     row = i * stride
     begin = i // 8
     for k in range(begin, stride, 2):
@@ -59,10 +59,10 @@ def _row(arena, x, w, stride, a, i):
 
 @part
 def _tiles(arena, x, apart, w, w_apart, a, b, first, last, source, to, row, wide):
-    """``X[i, k] -= sum_j W[j, i] L[j, k]``, j from a to b, for rows i from ``first`` to ``last``, from their diagonal on.
+    """``X[i, k] -= sum_j W[j, i] L[j, k]``, j from a to b, for rows i from ``first`` to ``last``, from the diagonal on.
 
-    Row j of L is at ``x + j apart``, that of W at ``w + j w_apart``; row i of X, ``wide`` vectors, is at ``source + i row`` and
-    goes to ``to + i row``.
+    Row j of L is at ``x + j apart`` and row j of W at ``w + j w_apart``; row i of X, ``wide`` vectors, is read at
+    ``source + i row`` and written to ``to + i row``.
     """
     for i in range(first, last, 4):
         i1, i2, i3 = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
@@ -96,10 +96,10 @@ def _tiles(arena, x, apart, w, w_apart, a, b, first, last, source, to, row, wide
 
 @part
 def _together(arena, x, w, pack, stride, a, b, first, last, source, to, row, wide):
-    """The same for many rows, from a whole vector on; writes left of the diagonal, too.
+    """:func:`_tiles` for many rows, from a whole vector on; also writes left of the diagonal.
 
-    ``DEEP`` rows at a time, all of W and two vectors of L are brought together at ``pack``: in a large front its rows, one
-    ``stride`` apart, are too far from each other for the processor's memory.
+    For ``DEEP`` rows at a time, all of W and two vectors of L are copied to ``pack``: in a large front rows are one ``stride``
+    apart, too far for the processor's cache.
     """
     for deep in range(a, b, DEEP):
         n = min(DEEP, b - deep)
@@ -122,7 +122,7 @@ def _together(arena, x, w, pack, stride, a, b, first, last, source, to, row, wid
 
 @part
 def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wide):
-    """Adds the update of a front, ``left`` rows at ``at``, to its parent: rows of L^T at x, its own update at ``rest``."""
+    """Add the update of a front, ``left`` rows at ``at``, to its parent: its rows of L^T at x, its own update at ``rest``."""
     each = (left + 7) // 8
     for i in range(left):
         row = inside[first + i]
@@ -135,13 +135,13 @@ def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wi
 
 @kept(nogil=True)
 def factorize(arena, rows, scratch, pack, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
-    """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the fill-reducing ordering.
+    """Factor all fronts: L^T at the front of the arena, and ``pivots`` (n,), the diagonal of D, in the fill-reducing ordering.
 
-    ``values`` (e,) go to the elements ``places`` (e,) of the arena, those with negative ones nowhere; ``diagonal`` (n,) or (0,)
-    is added to the diagonal, whose elements are ``diagonal_places`` (n,) and whose values are ``own_terms`` (n,) then.
-    ``scratch`` tells where in the arena one front's W, what it leaves, and the stack of what waits for a parent begin, ``pack``
-    where rows of large fronts are brought together; None, for which numba leaves that out, where no front is large.
-    ``place`` (n,) is the fill-reducing ordering, ``waiting`` (fronts,) scratch.
+    ``values`` (e,) are added at the elements ``places`` (e,) of the arena, and skipped if negative; ``diagonal`` (n,) or (0,) is
+    added to the diagonal at ``diagonal_places`` (n,), whose values ``own_terms`` (n,) then has.  ``scratch`` says where in the
+    arena a front's W, its update, and the stack of updates waiting for parents begin; ``pack`` where rows of large fronts are
+    copied, or None if no front is large, so that numba leaves that code out.  ``place`` (n,) is the fill-reducing ordering;
+    ``waiting`` (fronts,) is scratch.
     """
     w, rest, top = scratch[0], scratch[1], scratch[2]
     nothing = zero(arena)
@@ -175,7 +175,7 @@ def factorize(arena, rows, scratch, pack, values, places, diagonal, diagonal_pla
         deep = columns if small else DEEP
         for outer in range(0, columns, deep):
             end = min(outer + deep, columns)
-            if pack is not None:  # noqa: SIM102 - numba leaves out what stands under this alone
+            if pack is not None:  # noqa: SIM102 - numba leaves out only what depends on this condition alone
                 if outer:
                     _together(arena, x, w, pack, stride, 0, outer, outer, end, x, x, stride, stride)
             for a in range(outer, end, PANEL):
@@ -196,10 +196,11 @@ def factorize(arena, rows, scratch, pack, values, places, diagonal, diagonal_pla
 
 @kept(nogil=True)
 def inertia(arena, rows, pivots, own_terms):
-    """Number of negative pivots, the smallest |pivot| relative to the terms that it is the sum of, and the largest growth.
+    """Number of negative pivots, the smallest |pivot| relative to the terms it is the sum of, and the largest growth.
 
-    For real matrices: ``d_k = a_kk - sum_j l_kj^2 d_j``.  Where all d_j are positive the two sides show what has canceled; what
-    negative ones add is summed.  Growth is these terms relative to a_kk.  0 and infinite where a pivot is zero or not a number.
+    For real matrices: ``d_k = a_kk - sum_j l_kj^2 d_j``.  If all d_j are positive, the two sides show how much canceled; terms
+    of negative d_j are summed.  Growth is the size of these terms relative to a_kk.  0 and infinite if a pivot is zero or not a
+    number.
     """
     count = len(rows.parents)
     added = np.zeros(len(pivots))
@@ -270,7 +271,7 @@ def _forward(arena, rows, g, x):
 
 @part
 def _backward(arena, rows, g, inverse, local, x):
-    """``x = L^-T D^-1 x`` by a front g, four of its rows at a time: what waits for one sum goes on with the others."""
+    """``x = L^-T D^-1 x`` by a front g, four rows at a time, so that one sum can proceed while another waits."""
     start, first = rows.first_column[g], rows.first_row[g]
     columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
     own = 8 * ((columns + 7) // 8)
@@ -309,10 +310,10 @@ def _backward(arena, rows, g, inverse, local, x):
 
 @kept(nogil=True)
 def substitute(arena, rows, place, inverse, right, out, first_side, last_side, local, x):
-    """``out = A^-1 right`` (n, k) from what :func:`factorize` left, for up to eight right-hand sides: one costs as much.
+    """``out = A^-1 right`` (n, k) from the result of :func:`factorize`, for up to eight right-hand sides at the cost of one.
 
-    ``inverse`` holds the reciprocals of the pivots in an arena; ``place`` (n,) is the fill-reducing ordering.  ``local`` and x
-    are arenas for scratch, of a front's and of n entries.
+    ``inverse`` is an arena with the reciprocals of the pivots; ``place`` (n,) is the fill-reducing ordering.  ``local`` and x are
+    scratch arenas with the entries of a front and with n entries.
     """
     count = len(rows.parents)
     nothing = zero(x)
@@ -331,11 +332,11 @@ def substitute(arena, rows, place, inverse, right, out, first_side, last_side, l
 
 @when_large
 def four_products(first, columns, values, x, out):
-    """``out = A x`` (n, 4) of a matrix by rows; SciPy takes nearly twice as long, as it does not know that there are four."""
+    """``out = A x`` (n, 4) for a matrix stored by rows; SciPy takes nearly twice as long, since it does not fix the four."""
     for i in range(len(out)):
         a = b = c = d = 0.0
         for k in range(first[i], first[i + 1]):
-            value, j = values[k], np.uint32(columns[k])  # never counted from the end
+            value, j = values[k], np.uint32(columns[k])  # unsigned: numba then allows for no negative indices
             a += value * x[j, 0]
             b += value * x[j, 1]
             c += value * x[j, 2]
@@ -345,7 +346,7 @@ def four_products(first, columns, values, x, out):
 
 @when_large
 def element_places(first_column, first_row, first_vector, first_entry, places, entries, count):
-    """Elements of the arena (count,) for entries of a matrix, by their ``places`` in square fronts; -1 for all others."""
+    """Elements of the arena (count,) for entries of a matrix at ``places`` in square fronts; -1 for all others."""
     out = np.full(count, -1)
     for g in range(len(first_column) - 1):
         columns, left = first_column[g + 1] - first_column[g], first_row[g + 1] - first_row[g]
@@ -362,7 +363,7 @@ def element_places(first_column, first_row, first_vector, first_entry, places, e
 
 @compiled
 def places_of(first, rows, places, of_first, of_rows):
-    """``places`` (e,) of the entries of one pattern among another's, by columns; -2 for entries that it does not have."""
+    """``places`` (e,) of the entries of one pattern in another, by columns; -2 for entries that the other does not have."""
     n = len(first) - 1
     at = np.full(n, -1)
     out = np.empty(len(of_rows), np.int64)
@@ -377,7 +378,7 @@ def places_of(first, rows, places, of_first, of_rows):
 
 @compiled
 def united(first, rows, other_first, other_rows):
-    """Union of two patterns by columns with ascending rows, where the entries of both are: ``(first, rows, at, other_at)``."""
+    """Union of two patterns by columns with ascending rows, and the places of both in it: ``(first, rows, at, other_at)``."""
     n = len(first) - 1
     out_first, out = np.zeros(n + 1, np.int64), np.empty(len(rows) + len(other_rows), np.int64)
     at, other_at = np.empty(len(rows), np.int64), np.empty(len(other_rows), np.int64)

@@ -1,4 +1,4 @@
-"""Says that kernels are being compiled: the first script of a machine would else wait in silence."""
+"""Reports that kernels are being compiled, which would otherwise make a first script on a machine wait in silence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from numba.core import event
 
 from ..progress.tasks import Compiling
 
-# what users call the subject of a file of kernels
+# names for users of what the kernels in a file compute
 _SUBJECTS = {
     "assembling": "assembly",
     "beams": "beams",
@@ -28,7 +28,7 @@ _SUBJECTS = {
 
 
 class FirstUse(event.Listener):
-    """Tells of what numba compiles of this package, in one thread at a time; what a kernel calls is part of it."""
+    """Reports what numba compiles of this package, one report at a time; functions called by a kernel are part of it."""
 
     def __init__(self):
         self._open: list = []  # functions being compiled, each waiting for the next
@@ -38,9 +38,9 @@ class FirstUse(event.Listener):
         """A function is going to be compiled."""
         kernel = event.data["dispatcher"]
         if not self._open:
-            module = kernel.py_func.__module__ or ""  # code that is executed from text has none
+            module = kernel.py_func.__module__ or ""  # code executed from text has no module
             if not module.startswith(f"{__package__}."):
-                return  # not ours, nor asked for by one of ours
+                return  # not of this package, or called by a function of it
             name = module.rpartition(".")[2]
             folder = kernel._cache.cache_path
             where = f"kept in {folder}" if folder else "no folder to keep it in can be written; set NUMBA_CACHE_DIR"

@@ -1,4 +1,4 @@
-"""Poses of frames on the bodies that carry them, compiled."""
+"""Compiled: poses of frames on the bodies that carry them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ def _place(origins, orientations, body, offset_o, offset_U, o, u):
 def carry(body, carrier, axes, origins, motion, moved, turns):
     """Fill origins ``moved`` and rotation vectors ``turns`` (units, 3) after a ``motion`` (units, 6) of units at ``origins``.
 
-    ``body`` (b,) are the bodies that ``carrier`` (b,) carry, which come first: they turn with them about ``axes`` (b, 3), unit
-    vectors.
+    Each ``body`` (b,) rotates with its ``carrier`` (b,) about ``axes`` (b, 3), unit vectors; carriers come first.
     """
     units = origins.shape[0]
-    whole = np.zeros((units, 3, 3))  # by what each unit is carried round, and the same as a vector
+    whole = np.zeros((units, 3, 3))  # rotation of each unit with its carriers, as a matrix and as a vector
     round_axis = np.zeros((units, 3))
     own, arm, apart = np.empty(3), np.empty(3), np.empty(3)
     for v in range(units):
@@ -54,7 +53,7 @@ def carry(body, carrier, axes, origins, motion, moved, turns):
             round_axis[v, i] = angle * axes[k, i]
             own[i] = round_axis[v, i] - round_axis[c, i]
         whole[v] = product(whole[c], rotation_matrix(own))
-        # what the turn displaces already is no motion of its own
+        # the rotation of the carrier explains this part of the displacement
         for i in range(3):
             p, q = (i + 1) % 3, (i + 2) % 3
             by_turn = round_axis[v, p] * arm[q] - round_axis[v, q] * arm[p]
@@ -71,11 +70,11 @@ def carry(body, carrier, axes, origins, motion, moved, turns):
 
 @compiled
 def carry_whole(body, carrier, most_turn, origins, orientations, motion, moved, turned):
-    """Move the bodies (b,) with their ``carrier`` (b,) as rigid wholes, but for what a ``motion`` (units, 6) moves them apart.
+    """Move bodies (b,) rigidly with their ``carrier`` (b,), plus the change of relative pose that ``motion`` (units, 6) gives.
 
-    The twist from each to the other changes by as much as the motion changes it at ``origins`` (units, 3) and ``orientations``
-    (units, 3, 3).  ``moved`` and ``turned`` are where the motion alone leads, and stay so for bodies that are turned by more than
-    ``most_turn`` (rad) against their carrier.
+    The twist from carrier to body changes as ``motion`` changes it at ``origins`` (units, 3) and ``orientations`` (units, 3, 3).
+    ``moved`` and ``turned`` are initially the poses that the motion alone gives, and stay so for bodies that are rotated by more
+    than ``most_turn`` (rad) relative to their carrier.
     """
     d, powers, place = np.zeros(6), np.zeros((4, 6)), np.zeros((3, 3))
     line, own, other, apart = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(3)
@@ -113,8 +112,8 @@ def carry_whole(body, carrier, most_turn, origins, orientations, motion, moved, 
 def carry_on_screws(body, carrier, origins, motion, moved, turns):
     """Fill origins ``moved`` and rotation vectors ``turns`` (units, 3) after a ``motion`` (units, 6) of units at ``origins``.
 
-    Each ``body`` (b,) goes on along the screw that its motion against its ``carrier`` (b,), which comes first, is the beginning
-    of, and goes with that as a whole.
+    Each ``body`` (b,) moves with its ``carrier`` (b,), which comes first, and relative to it along the screw whose first-order
+    motion is the given one.
     """
     whole = np.empty((origins.shape[0], 3, 3))
     whole[0] = rotation_matrix(motion[0, 3:])
@@ -151,7 +150,7 @@ def carry_on_screws(body, carrier, origins, motion, moved, turns):
 
 @compiled
 def add_up(body, carrier, forces):
-    """Add to the ``forces`` (units, 3) on each carrier those on all that it carries."""
+    """Add to the ``forces`` (units, 3) on each carrier the forces on everything it carries."""
     for k in range(body.shape[0] - 1, -1, -1):
         for i in range(3):
             forces[carrier[k], i] += forces[body[k], i]

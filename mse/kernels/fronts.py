@@ -1,4 +1,4 @@
-"""Which numbers an elimination without pivoting touches: columns of L, grouped into dense fronts, found once per pattern.
+"""Symbolic elimination without pivoting: columns of L grouped into dense fronts, found once per pattern.
 
 Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  A *node* is a set of coordinates with the same neighbors; a *group*
 is a set of nodes eliminated together in one dense front; *border* coordinates, numbered after all others, are never
@@ -14,7 +14,7 @@ from .jit import shared, when_large
 
 @when_large
 def gathered(rows, columns, kinds, values, height, width):
-    """Sums entries with four kinds of values at one place: ``(first, rows, values (k, 4))`` by columns, diagonal in front."""
+    """Sum entries, which have four kinds of values, by place: ``(first, rows, values (k, 4))`` by columns, diagonal first."""
     start = np.zeros(width + 1, np.int64)
     for c in columns:
         start[c + 1] += 1
@@ -48,7 +48,7 @@ def gathered(rows, columns, kinds, values, height, width):
 
 def signatures(first, rows):
     """A number for each column of a symmetric pattern (border rows apart); equal columns have equal numbers, (n,) uint64."""
-    # splitmix64, S. Vigna; sums wrap around, and so do their differences
+    # splitmix64, S. Vigna; sums of unsigned numbers wrap around consistently
     z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -59,10 +59,11 @@ def signatures(first, rows):
 
 @when_large
 def blocks(first, rows, wide):
-    """A number for each column of a symmetric pattern, (n,): equal for ``wide`` successive ones with many neighbors in common.
+    """A number for each column of a symmetric pattern, (n,), equal for ``wide`` successive ones with many common neighbors.
 
-    Bodies are such blocks.  Taken for one node each they make the graph small; that fills in at most four times what they store.
-    Columns that couple to no other, such as the turns of what springs hold at its center, stay alone; border rows do not count.
+    Bodies are such blocks.  Each becomes one node, so the graph is small; the fill that this adds is at most four times the
+    stored entries.  Columns without neighbors, such as rotations of a body held by springs at its center, stay alone; border
+    rows do not count.
     """
     n = len(first) - 1
     out = np.arange(n)
@@ -91,7 +92,7 @@ def blocks(first, rows, wide):
 
 @when_large
 def nodes(first, rows, label, count, border):
-    """Neighbors of each node, itself and border rows among them: ``(first, neighbors)``; border rows count from ``count``."""
+    """Neighbors of each node, including itself and border rows: ``(first, neighbors)``; border rows count from ``count``."""
     n = len(label)
     member, follows = np.full(count, -1), np.empty(n, np.int64)
     for j in range(n):
@@ -117,7 +118,7 @@ def nodes(first, rows, label, count, border):
 
 @when_large
 def structures(first, neighbors, order, border):
-    """Rows below the diagonal of every node's columns of L, nodes numbered as they are eliminated: ``(first, rows, parent)``.
+    """Rows below the diagonal in each node's columns of L, with nodes in elimination order: ``(first, rows, parent)``.
 
     Border rows count from ``len(order)``; the last of them, if any, is in every column.  ``parent`` is -1 for roots.
     """
@@ -172,9 +173,9 @@ def structures(first, neighbors, order, border):
 
 @shared
 def work(columns, size):
-    """Processor cycles, roughly, for eight frequencies of a complex front (size, size) of which ``columns`` are eliminated.
+    """Rough number of processor cycles for eight frequencies of a complex front (size, size) with ``columns`` eliminated.
 
-    Fitted to measurements: multiplications at one vector a cycle, what is moved at three, and what each front costs.
+    Fitted to measurements: a vector of multiplications per cycle, three cycles per vector moved, and a cost per front.
     """
     left = size - columns
     products = (size * (size + 1) * (size + 2) - left * (left + 1) * (left + 2)) / 6.0
@@ -183,11 +184,11 @@ def work(columns, size):
 
 @when_large
 def groups(parent, weight, below):
-    """Joins nodes with their parents where that saves work: ``(top, order, parents)``.
+    """Join nodes with their parents if that saves work: ``(top, order, parents)``.
 
     ``weight`` (nodes,) counts the coordinates of a node, ``below`` the rows of L under it.  ``top`` is the last node of each
-    node's group, ``order`` the tops so that children come before parents and a stack can hold what they leave, ``parents``
-    the number in ``order`` of each one's parent, ``len(order)`` for roots.
+    node's group; ``order`` lists these so that children come before parents and a stack can keep their updates; ``parents``
+    gives the number of each one's parent in ``order``, ``len(order)`` for roots.
     """
     count = len(parent)
     into = np.arange(count)
@@ -201,7 +202,7 @@ def groups(parent, weight, below):
             if together <= work(wide[v], wide[v] + below[v]) + work(wide[c], wide[c] + below[c]):
                 into[c] = v
                 wide[v] += wide[c]
-                # its children take its place in the list and are tried in turn
+                # its children replace it in the list and are tried in turn
                 if child[c] >= 0:
                     last = child[c]
                     while sibling[last] >= 0:
@@ -247,7 +248,7 @@ def groups(parent, weight, below):
 
 @when_large
 def inside(first_column, first_row, rows, parents, border):
-    """Place of each group's rows in its parent's front, like ``rows``; those of roots among the border coordinates."""
+    """Place of each group's rows in its parent's front, like ``rows``; roots refer to the border coordinates."""
     count = len(first_column) - 1
     size = first_column[count]
     place = np.zeros(size + border, np.int64)
@@ -276,11 +277,11 @@ def inside(first_column, first_row, rows, parents, border):
 
 @when_large
 def lower_triangle(first, rows, place, node, first_column, first_row, front_rows, border):
-    """Entries of the lower triangle, group by group, where those of each begin, and their places in its square front, by rows.
+    """Entries of the lower triangle by group, where each group begins, and their places in its square front, by rows.
 
-    ``place`` and ``node`` are those of all coordinates and of the border.  A node's structure has the nodes that follow it in the
-    fill-reducing ordering; where one of two entries that mirror each other is zero, the other one may be seen from the later
-    node alone, and is rounding.
+    ``place`` and ``node`` cover all coordinates and the border.  A node's structure contains the nodes after it in the
+    fill-reducing ordering.  If one of two mirrored entries is zero, only the later node may have the other one, which is
+    rounding.
     """
     n, count = len(first) - 1, len(first_column) - 1
     column_of = np.empty(n, np.int64)
@@ -310,7 +311,7 @@ def lower_triangle(first, rows, place, node, first_column, first_row, front_rows
 
 @when_large
 def stack_peak(first_column, first_row, parents):
-    """Most entries that the triangles left by eliminated groups take at one time, and the largest front's size."""
+    """Most entries that updates of eliminated groups take at one time, and the size of the largest front."""
     count = len(first_column) - 1
     taken = np.zeros(count + 1, np.int64)
     now = peak = largest = 0

@@ -1,11 +1,11 @@
 """How numba compiles the kernels and keeps their code on disk.
 
-Kernels avoid what numba compiles slowly, since the first call waits for it: slices that are assigned to (they
-compile the text of their errors), ``@``, numpy's functions and arithmetic on whole arrays, arrays of other strides than
-the rows of a matrix, for which every helper would be compiled again, and numbers written out as arguments of helpers, which
-make a helper for each.  Compile time grows with statements and loops, and each function costs some 0.06 s more: code that
-several kernels share is one kernel, code that one uses stands in it.  Beams allocate by ``np.zeros`` alone, since ``np.empty``
-is one more function for each number of axes.
+The first call waits for compilation, so kernels avoid what numba compiles slowly: assignment to slices (numba compiles the
+text of their errors), ``@``, numpy functions and arithmetic on whole arrays, arrays whose strides are not those of the rows
+of a matrix (every helper would be compiled again), and literal numbers as arguments of helpers (one helper for each).
+Compile time grows with statements and loops, and each function costs another 0.06 s: code shared by several kernels is one
+kernel, code used by one kernel is written inside it.  Beams allocate only by ``np.zeros``, since ``np.empty`` is one more
+function for each number of axes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numba.extending import register_jitable
 from .code_cache import CodeCache, CodeOfPart
 from .first_use import first_use
 
-# Python takes 0.2 to 1.2 microseconds for each number that these kernels are given (a blade of 8 elements gives them up to
-# 15,000), compiling takes 0.14 to 0.5 s, loading what was compiled 0.01 s: a tenth of a second at most is lost by waiting.
+# Python takes 0.2 to 1.2 microseconds for each number given to these kernels (a blade of 8 elements gives up to 15,000).
+# Compiling takes 0.14 to 0.5 s, loading compiled code 0.01 s.  So interpreting first loses a tenth of a second at most.
 _INTERPRETED = 50_000
 
 
 class Uncollected(event.Listener):
-    """No garbage is collected while kernels are compiled: searching all that numba holds takes a tenth of the time."""
+    """Turns garbage collection off while kernels are compiled: searching everything numba holds takes a tenth of the time."""
 
     def __init__(self):
         self._open: list = []  # functions being compiled, each waiting for the next
@@ -57,10 +57,10 @@ event.register("numba:compile", Uncollected())
 
 
 def kept(*signature, **options):
-    """``numba.njit`` with code kept on disk; where no folder is writable, every process compiles the kernels that it uses.
+    """``numba.njit`` with code kept on disk; if no folder is writable, every process compiles the kernels that it uses.
 
-    There is no entry for C, which nobody calls and which takes as long to compile as a short function.  With a signature it
-    is compiled at once, for that alone.
+    No entry for C is made: nobody calls it, and it takes as long to compile as a short function.  With a signature, the
+    function is compiled at once for that signature only.
     """
 
     def decorate(function):
@@ -78,13 +78,13 @@ def kept(*signature, **options):
 
 
 def when_large(function, work=np.size):
-    """As Python code for the first ``_INTERPRETED`` numbers that a process gives it, unless compiled code is on disk.
+    """Run as Python code for the first ``_INTERPRETED`` numbers in a process, unless compiled code is on disk.
 
-    For sums, products and comparisons of numbers, which are the same to the last bit either way: a small model has its first
-    response before the code would be compiled.  ``work`` gives how many numbers an array counts for.
+    For sums, products and comparisons, which give the same bits either way: a small model has its first response sooner than
+    the code could be compiled.  ``work`` gives how many numbers an array counts for.
     """
     kernel = compiled(function)
-    left: int | None = None  # numbers until it is worth compiling
+    left: int | None = None  # numbers until compiling pays off
 
     @functools.wraps(function)
     def called(*arguments):
@@ -99,18 +99,18 @@ def when_large(function, work=np.size):
 
 
 def storable(kernel) -> bool:
-    """Whether code of a kernel can be kept."""
-    # a kernel is its function where NUMBA_DISABLE_JIT is set
+    """Whether the code of a kernel can be kept."""
+    # with NUMBA_DISABLE_JIT a kernel is the plain function
     return isinstance(getattr(kernel, "_cache", None), CodeCache)
 
 
 def on_disk(kernel) -> bool:
-    """Whether code of a kernel is kept, from whatever process."""
+    """Whether code of a kernel is on disk, from any process."""
     return storable(kernel) and kernel._cache.filled
 
 
 def compile_for(kernel, arguments: tuple) -> None:
-    """Compile a kernel, or a part of kernels, for arguments like these, and keep it."""
+    """Compile a kernel, or a part of kernels, for arguments of these types, and keep it."""
     signature = tuple(typeof(a) for a in arguments)
     kernel.compile(signature)
     if isinstance(kernel._cache, CodeOfPart):
@@ -118,17 +118,17 @@ def compile_for(kernel, arguments: tuple) -> None:
 
 
 def writable(array: np.ndarray) -> np.ndarray:
-    """The array, or a copy of one that is read-only, for which numba would compile everything again."""
+    """The array, or a copy if it is read-only: numba would compile everything again for read-only arrays."""
     return array if array.flags.writeable else array.copy()
 
 
 compiled = kept()
-# What only kernels call, without an entry for Python.  It is not kept: the code of what calls it contains it.
+# For functions called only by kernels: no entry for Python.  Their code is not kept, since the caller's code contains it.
 part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
 def long_part(function):
-    """A ``part`` that takes long to compile, with code that another process may leave on disk, see ``ahead``."""
+    """A ``part`` that takes long to compile, whose code another process may leave on disk; see ``ahead``."""
     kernel = part(function)
     if kernel is not function:
         with suppress(RuntimeError):
@@ -136,5 +136,5 @@ def long_part(function):
     return kernel
 
 
-# What both Python and kernels call.
+# For functions called by both Python and kernels.
 shared = register_jitable

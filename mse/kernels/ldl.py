@@ -1,14 +1,14 @@
-"""``A(w) = L D L^T`` at eight frequencies at once, front by front, with the right-hand sides as a border never eliminated.
+"""``A(w) = L D L^T`` at eight frequencies at once, front by front, with right-hand sides as a border never eliminated.
 
-With ``A = [[Z, B], [B^T, 0]]`` eliminating the coordinates of Z leaves ``-B^T Z^-1 B`` in the border: the response, without
-L ever being kept or anything substituted back.  Where x itself is wanted the columns of L are kept, with those of the
-border among them, and substituted back.
+With ``A = [[Z, B], [B^T, 0]]``, eliminating the coordinates of Z leaves ``-B^T Z^-1 B`` in the border.  That is the response,
+without storing L or substituting back.  If x itself is wanted, the columns of L, including those of the border, are stored
+and substituted back.
 
-No pivoting: the caller checks the result.  The last row of every border belongs to a right-hand side ``Z x*`` with a
-known x*, whose answers are known too.
+No pivoting: the caller checks the result.  The last row of every border is a right-hand side ``Z x*`` with a known x*, so
+its answers are known.
 
-Why not a library: MKL Pardiso, the fastest found, takes 17 to 42 times as long for the frequency responses of 600 to 60,000
-coordinates in docs/benchmarks.md, since it factors one frequency after the other and gives all of x.
+Why not a library: MKL Pardiso, the fastest tried, takes 17 to 42 times as long for the frequency responses of 600 to 60,000
+coordinates in docs/benchmarks.md, because it factors one frequency after the other and computes all of x.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .jit import kept, part
 from .vector_ir import load, minus_product, plus, plus_times, polynomial, product, reciprocal, store, zero
 
 BLOCK = 24  # columns eliminated before the rest of the front is updated
-_TILE = 48  # rows of a block that stay in the second cache
+_TILE = 48  # rows of a block that fit in the second cache
 
 
 class Fronts(NamedTuple):
-    """The fronts of a pattern, see :mod:`mse.kernels.fronts`: groups g own columns ``first_column[g:g+2]``, then rows."""
+    """The fronts of a pattern, see :mod:`mse.kernels.fronts`: group g has its own columns ``first_column[g:g+2]``, then rows."""
 
     first_column: np.ndarray
     first_row: np.ndarray
@@ -40,7 +40,7 @@ class Fronts(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Further entries of fronts, at ``places``, with values by frequency: ``first[g]`` to ``first[g + 1]`` are of group g."""
+    """Additional entries of fronts at ``places``, with values by frequency; group g has ``first[g]`` to ``first[g + 1]``."""
 
     first: np.ndarray
     places: np.ndarray
@@ -79,7 +79,7 @@ def _factor(arena, size, a, b, w, d):
             x = minus_product(x, y, low)
         store(arena, d + i, reciprocal(x))
     for i in range(b, size, 3):
-        # the last rows may be done twice, with the same result
+        # the last rows may be computed twice, with the same result
         i1, i2 = min(i + 1, size - 1), min(i + 2, size - 1)
         for j in range(a, b):
             x, x1, x2 = load(arena, i * size + j), load(arena, i1 * size + j), load(arena, i2 * size + j)
@@ -98,7 +98,7 @@ def _factor(arena, size, a, b, w, d):
 
 @part
 def _update(arena, size, a, b, w, to):
-    """``F -= (L D) L^T`` on the lower triangle behind column b, in place, or for ``to >= 0`` packed by rows from there."""
+    """``F -= (L D) L^T`` on the lower triangle after column b, in place, or packed by rows from ``to`` on if ``to >= 0``."""
     wide = b - a
     for tile in range(b, size, _TILE):
         for i in range(tile, size, 3):
@@ -140,7 +140,7 @@ def _update(arena, size, a, b, w, to):
 
 @part
 def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
-    """The front of group g with the matrix's entries in its columns; its size and its columns."""
+    """Put the matrix's entries of group g into its front; returns its size and number of columns."""
     count = len(fronts.parents)
     rows = fronts.first_row[g + 1] - fronts.first_row[g] if g < count else fronts.border
     columns = fronts.first_column[g + 1] - fronts.first_column[g] if g < count else 0
@@ -151,7 +151,7 @@ def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
             store(arena, i * size + k, nothing)
     if g < count:
         entries = fronts.first_entry[count]
-        # those of each part one behind the other, or the same for all parts
+        # each part has its own coefficients, one part after the other, or all parts share them
         own = part * entries if len(coefficients) > 4 * entries else 0
         for e in range(fronts.first_entry[g], fronts.first_entry[g + 1]):
             store(arena, fronts.places[e], polynomial(arena, coefficients, own + e, rates, group))
@@ -163,7 +163,7 @@ def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
 
 @part
 def _add_changes(arena, changes, g, group):
-    """Adds the further entries of group g to its front."""
+    """Add the additional entries of group g to its front."""
     start = group * len(changes.places)
     for e in range(changes.first[g], changes.first[g + 1]):
         place = changes.places[e]
@@ -182,7 +182,7 @@ def _add_terms(arena, terms, g, group, part):
 
 @part
 def _add_child(arena, fronts, c, top, size):
-    """Adds the update of group c, the last one on the stack, to its parent's front; the new top of the stack."""
+    """Add the update of group c, the last one on the stack, to its parent's front; returns the new top of the stack."""
     first, last = fronts.first_row[c], fronts.first_row[c + 1]
     left = last - first
     top -= left * (left + 1) // 2
@@ -198,7 +198,7 @@ def _add_child(arena, fronts, c, top, size):
 
 @part
 def substitute_back(arena, fronts, keep, x):
-    """``L^T x = D^-1 L^-1 b`` for the border's right-hand sides b, from the columns kept: x (coordinates, border) at x."""
+    """``L^T x = D^-1 L^-1 b`` for the border's right-hand sides b, from the stored columns; (coordinates, border) at x."""
     count, border = len(fronts.parents), fronts.border
     n = fronts.first_column[count]
     at = keep
@@ -240,15 +240,15 @@ def sweep(
     arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting,
     changes, terms,
 ):  # fmt: skip
-    """Eliminates for the groups of frequencies numbered ``groups[0]`` to ``groups[1]`` and writes the answers to ``out``.
+    """Eliminate for the groups of frequencies ``groups[0]`` to ``groups[1]`` and write the answers to ``out``.
 
     For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
     products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).
     Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.  So are ``changes``
     and ``terms`` where all entries are polynomials of the frequency.
 
-    The arena holds one front, its panel and pivots, from ``stack`` on what waits for its parent, and from ``keep`` on,
-    unless that is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
+    The arena contains one front, its panel and its pivots; from ``stack`` on the updates waiting for their parents; and from
+    ``keep`` on, unless it is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
     """
     count, border = len(fronts.parents), fronts.border
     w = fronts.largest * fronts.largest
@@ -280,7 +280,7 @@ def sweep(
                     for j in range(columns):
                         store(arena, column, load(arena, i * size + j))
                         column += 1
-        # the border's triangle is left at the beginning of the arena
+        # the border's triangle is left at the start of the arena
         for i in range(border):
             for k in range(i + 1):
                 store(out, at, load(arena, i * border + k))
@@ -291,7 +291,7 @@ def sweep(
                 for b in range(border):
                     y = zero(arena)
                     for e in range(read[r], read[r + 1]):
-                        # negative, like the border's triangle
+                        # with the sign of the border's triangle
                         value = polynomial(arena, read_values, e, rates, group)
                         y = minus_product(y, value, load(arena, x + read_at[e] * border + b))
                     store(out, at, y)

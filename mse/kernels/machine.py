@@ -1,7 +1,7 @@
 """The machine that runs recorded laws (:mod:`mse.numerics.record`): one compiled loop for the steps of all records.
 
-A step is (operation, register, a, b, c): the register receives the operation's value of the registers a, b and c.  A register
-holds one number for each of some elements, its lanes, so that an operation is decoded once for all of them.
+A step (operation, register, a, b, c) sets the register to the operation's value of registers a, b and c.  A register has one
+number (lane) for each of several elements, so each operation is decoded once for all of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import numpy as np
 
 from .jit import kept, part
 
-LANES = 32  # elements side by side: the registers of 400 steps that wait for each other then fit in 100 kB, near the processor
+LANES = (
+    32  # elements side by side: registers of 400 steps that are needed at once then take 100 kB, close to the processor
+)
 
 (
     LOAD, STORE, ADD, SUBTRACT, MULTIPLY, MULTIPLY_ADD, DIVIDE, SELECT, SQRT,
@@ -20,7 +22,7 @@ LANES = 32  # elements side by side: the registers of 400 steps that wait for ea
 ) = range(26)  # fmt: skip
 
 _ORDERS, _TERMS = 5, 26
-_NEAR = 0.25  # 1 - c, where a term is an eighth of the one before; beyond, little is lost in dividing by 1 - c^2
+_NEAR = 0.25  # 1 - c at which each term is an eighth of the one before; beyond, dividing by 1 - c^2 loses little
 
 
 def _angle_series() -> np.ndarray:
@@ -41,7 +43,7 @@ _SERIES = _angle_series()
 
 @part
 def _angle(c, order):
-    """A derivative of ``arccos(c)/sqrt(1 - c^2)``, by its series, or by its differential equation, differentiated."""
+    """A derivative of ``arccos(c)/sqrt(1 - c^2)``, by its series or by its differentiated differential equation."""
     if 1.0 - c < _NEAR:
         total = 0.0
         for k in range(_TERMS):
@@ -56,7 +58,7 @@ def _angle(c, order):
 
 @part
 def _function(operation, x, y):
-    """The value of what takes longer than telling it apart."""
+    """The value of operations that take longer than finding out which one it is."""
     if operation == SQRT:
         return math.sqrt(x)
     if operation == LESS:
@@ -96,9 +98,9 @@ def _function(operation, x, y):
 
 @kept(error_model="numpy")
 def run(steps, constants, inputs, registers, out):
-    """Run the steps (s, 5) for each row of ``inputs`` (E, i), and fill what they store in ``out`` (E, o).
+    """Run the steps (s, 5) for each row of ``inputs`` (E, i), and write the values they store to ``out`` (E, o).
 
-    ``registers`` (r, lanes) is room to work in; the first hold the ``constants``.
+    ``registers`` (r, lanes) is scratch; the first ones contain the ``constants``.
     """
     lanes = registers.shape[1]
     for k in range(len(constants)):

@@ -1,9 +1,9 @@
-"""Mass and damping matrices of many elements at once, in plain numpy: a few products of stacks of three by three.
+"""Mass and damping matrices of many elements at once, in plain numpy: a few products of stacked 3 x 3 matrices.
 
-Each takes parameters (E, P), the numbers of the elements' frames (E, F), of all frames origins (N, 3) and orientations
-(N, 3, 3), and the elements' memories (E, m); it gives matrices (E, 6 F, 6 F) in world axes, or None where there are none.
-:mod:`mse.elements.base` documents them.
-Not compiled: it runs once a linear model, and every compiled function costs the first use a tenth of a second.
+Each function takes parameters (E, P), the frame numbers of the elements (E, F), origins (N, 3) and orientations (N, 3, 3) of all
+frames, and the elements' memories (E, m).  It returns matrices (E, 6 F, 6 F) in world axes, or None if there are none, as
+:mod:`mse.elements.base` documents.  Not compiled: it runs once per linear model, and compiling a function costs the first use
+a tenth of a second.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def line_damping(parameters, frames, origins, orientations, memory):
     distance2 = np.einsum("ei,ei->e", d, d)
     together = distance2 == 0.0
     block = d[:, :, None] * d[:, None, :] / np.where(together, 1.0, distance2)[:, None, None]
-    # coincident ends of a spring of no length move against each other in every direction alike
+    # a spring of no length between coinciding ends acts alike in every direction
     block[together] = np.eye(3)
     block *= c[:, None, None]
     out = np.zeros((len(parameters), 12, 12))

@@ -19,7 +19,7 @@ _BERNOULLI = np.array([
     2.0 * sum(float(n) ** (-2 * k) for n in range(60, 0, -1)) / (2.0 * np.pi) ** (2 * k) for k in range(1, 33)
 ])  # fmt: skip
 _BERNOULLI[0], _BERNOULLI[1], _BERNOULLI[2] = 1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0
-# enough terms for the last digit below 1/2 rad, and up to 3 rad
+# numbers of terms for full precision below 1/2 rad and up to 3 rad
 _FEW, _MANY, _SMALL = 10, 32, 0.25
 
 
@@ -49,7 +49,7 @@ def inverse_coefficients(t2):
 
 @part
 def turn_squared(d):
-    """Square of the angle of a twist (6,)."""
+    """Squared angle of a twist (6,)."""
     return d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
 
 
@@ -94,7 +94,7 @@ def motion_coefficients(t2):
 
 @compiled
 def relative_twist(o0, u0, o1, u1):
-    """``log(g0^-1 g1)`` (6,), the twist that carries frame 0 into frame 1, seen from either; valid below 3 rad."""
+    """``log(g0^-1 g1)`` (6,), the twist that moves frame 0 to frame 1, the same seen from either; valid below 3 rad."""
     d = np.zeros(6)
     put_relative_twist(o0, u0, o1, u1, np.zeros((3, 3)), np.zeros(6), d)
     return d
@@ -102,7 +102,7 @@ def relative_twist(o0, u0, o1, u1):
 
 @part
 def put_relative_twist(o0, u0, o1, u1, turn, work, d):
-    """:func:`relative_twist` into d (6,); ``turn`` (3, 3) and ``work`` (6,) are places for it."""
+    """:func:`relative_twist` into d (6,); ``turn`` (3, 3) and ``work`` (6,) are scratch."""
     p, w = work[:3], work[3:]
     for i in range(3):
         p[i] = 0.0
@@ -143,9 +143,9 @@ def put_pull(d, mu, out):
 
 @part
 def add_relative_motion(d, x, y, powers):
-    """Add to the twist d between two frames what it changes by, to first order, as they move by x and y (6,) along own axes.
+    """Add to the twist d between two frames its first-order change as they move by x and y (6,) along their own axes.
 
-    By :func:`put_relative_slope`; ``powers`` (4, 6) is a place for it.
+    See :func:`put_relative_slope`; ``powers`` (4, 6) is scratch.
     """
     a, b, _, _ = inverse_coefficients(turn_squared(d))
     for i in range(6):
@@ -166,7 +166,7 @@ def add_relative_motion(d, x, y, powers):
 def put_forces_of(d, mu, powers, out):
     """:func:`put_relative_slope` at d, transposed, times mu (6,) into ``out`` (12,).
 
-    ``(ad_d^T)^k mu`` for k = 1 to 4 go into ``powers`` (4, 6).
+    Leaves ``(ad_d^T)^k mu`` for k = 1 to 4 in ``powers`` (4, 6).
     """
     a, b, _, _ = inverse_coefficients(turn_squared(d))
     put_pull(d, mu, powers[0])
@@ -182,7 +182,7 @@ def put_relative_slope(d, work, out):
     """Derivative of the twist d between two frames by their motions along own axes into ``out`` (6, 12).
 
     It is ``(-J^-1(d), J^-1(-d))``, since ``log(exp(x) exp(d)) = d + J^-1(d) x + O(x^2)``, and ``J^-1(-d) = J^-1(d) + ad_d``.
-    ``work`` (3 or more, 6, 6) is a place for it.
+    ``work`` (3 or more, 6, 6) is scratch.
     """
     a, b, _, _ = inverse_coefficients(turn_squared(d))
     ad, square, fourth = work[0], work[1], work[2]
@@ -199,15 +199,15 @@ def put_relative_slope(d, work, out):
 
 @long_part
 def put_pulled_slope(d, mu, powers, work, first):
-    """Derivative of ``J^-1(d)^T mu`` by d into ``first`` (6, 6); that at -d is its negative less ``coadjoint_form(mu)``.
+    """Derivative of ``J^-1(d)^T mu`` by d into ``first`` (6, 6); at -d it is the negative of this minus ``coadjoint_form(mu)``.
 
-    ``powers`` (4, 6) are left by :func:`put_forces_of`, ``work`` (4, 6, 6) is a place for it.
+    ``powers`` (4, 6) come from :func:`put_forces_of`; ``work`` (4, 6, 6) is scratch.
     """
     a, b, da, db = inverse_coefficients(turn_squared(d))
     ad, second, third, fourth = work[0], work[1], work[2], work[3]
     v1, v2, v3, v4 = powers[0], powers[1], powers[2], powers[3]
     put_small_adjoint(d, ad)
-    # ad_x^T m = -M(m) x with M the matrix of the coadjoint form, so every power has its columns at once
+    # ad_x^T m = -M(m) x with M the matrix of the coadjoint form, so each power gives all its columns at once
     put_coadjoint_form(mu, first)
     put_coadjoint_form(v1, second)
     put_coadjoint_form(v2, third)

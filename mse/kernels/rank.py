@@ -1,4 +1,4 @@
-"""Which rows of a sparse matrix depend on others, by elimination."""
+"""Which rows of a sparse matrix depend on others, found by elimination."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .jit import compiled
 
 
 def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
-    """Pivot column of each row of a CSR matrix (m, columns), or -1 where it depends on rows before it.
+    """Pivot column of each row of a CSR matrix (m, columns), or -1 if it depends on rows before it.
 
-    Rows are taken in the order given.  The pivot is the first column whose entry is at least ``threshold`` times the largest
-    in what is left of the row: with columns numbered along a chain, the front moves along it and fills in nothing.  A row is
-    dependent where less than ``tolerance`` of its largest entry is left.
+    Rows are eliminated in the given order.  The pivot is the first column whose entry is at least ``threshold`` times the largest
+    one left in the row: with columns numbered along a chain, the front moves along it without fill.  A row is dependent if less
+    than ``tolerance`` of its largest entry is left.
     """
     m = len(indptr) - 1
     pivot, start, length, todo, turn = np.full((5, m), -1, dtype=np.int64)
@@ -28,7 +28,7 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
         )  # fmt: skip
         if done == m:
             return pivot
-        # memory grows outside the kernel, between rows: kernels that allocate take longer to compile
+        # allocate between rows, outside the kernel: kernels that allocate take longer to compile
         kept_columns = np.concatenate([kept_columns, np.empty_like(kept_columns)])
         kept_values = np.concatenate([kept_values, np.empty_like(kept_values)])
 
@@ -38,7 +38,7 @@ def _eliminate(
     indptr, indices, data, order, threshold, tolerance, done, pivot, row_of_column, start, length, todo, turn,
     kept_columns, kept_values, work, where, inside,
 ):  # fmt: skip
-    """Eliminates rows from ``done`` on; returns how many are done when memory may run out, or at the end."""
+    """Eliminate rows from ``done`` on; returns how many are done when memory may run out, or at the end."""
     used = 0
     for position in range(done):
         row = order[position]
@@ -63,7 +63,7 @@ def _eliminate(
             work[c] += data[k]
             if abs(data[k]) > largest:
                 largest = abs(data[k])
-        # earlier rows in the order in which they were kept: each brings in only later ones
+        # earlier rows in the order in which they were stored: each adds only later ones
         while waiting > 0:
             best = 0
             for k in range(1, waiting):

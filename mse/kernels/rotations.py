@@ -1,4 +1,4 @@
-"""Rotations as 3x3 matrices and rotation vectors, compiled.
+"""Compiled: rotations as 3x3 matrices and rotation vectors.
 
 All rotations are active and right-handed; ``exp([w]x)`` turns by ``|w|`` about ``w``.  The formulas are those of
 J. Sola, "Quaternion kinematics for the error-state Kalman filter" (2017), appendix B, and of T. Barfoot, "State
@@ -14,7 +14,7 @@ import numpy as np
 from .jit import compiled, part
 
 TURN = 2.0 * np.pi
-WHOLE = 1.5 * 2.0**52  # added and subtracted again it rounds to an integer
+WHOLE = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer
 
 
 def cross_matrix(v):
@@ -60,8 +60,8 @@ def rotation_matrix(w):
 def rotation_vector(m):
     """``log(m)``: the vector w with ``exp([w]x) = m`` and ``0 <= |w| <= pi``; (3, 3) -> (3,) rad.
 
-    Goes through the quaternion whose largest component is computed first (S. W. Shepperd, J. Guidance and
-    Control 1 (1978) 223), so it keeps its relative accuracy from the smallest angles up to and at pi.
+    Computes the largest component of the quaternion first (S. W. Shepperd, J. Guidance and Control 1 (1978) 223), so it keeps
+    its relative accuracy from the smallest angles up to pi.
     """
     w = np.empty(3)
     put_rotation_vector(m, w)
@@ -78,7 +78,7 @@ def put_rotation_vector(m, w):
         w[i] = m[h, j] - m[j, h]
         if m[i, i] > largest:
             first, largest = i, m[i, i]
-    real = 1.0 + trace  # four times a component of the quaternion, times all components; so are the ones of w
+    real = 1.0 + trace  # 4 times a component of the quaternion times each component, as in w
     if first >= 0:
         j, h = (first + 1) % 3, (first + 2) % 3
         real = w[first]
@@ -94,10 +94,10 @@ def put_rotation_vector(m, w):
 
 @compiled
 def nearest_rotation_vector(w, previous):
-    """The rotation vector of the same rotation as ``w`` that lies closest to ``previous``; all (3,) rad.
+    """The rotation vector of the same rotation as ``w`` that is closest to ``previous``; all (3,) rad.
 
-    A rotation by t about n is also one by t + 2 pi k about n.  Following the closest one keeps the twist of a
-    wire continuous when its ends turn past pi.
+    A rotation by t about n is also one by t + 2 pi k about n.  Following the closest one keeps the twist of a wire continuous
+    when its ends rotate past pi.
     """
     out = np.empty(3)
     for i in range(3):
@@ -108,10 +108,10 @@ def nearest_rotation_vector(w, previous):
 
 @part
 def turn_to_nearest(w, previous):
-    """:func:`nearest_rotation_vector` in the place of w (3,)."""
+    """:func:`nearest_rotation_vector` in place, in w (3,)."""
     t = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     if t < 1e-12:
-        # The axis is undefined here: the previous one carries the whole turns.
+        # the axis is undefined here, so take the previous one for the whole turns
         p = sqrt(previous[0] * previous[0] + previous[1] * previous[1] + previous[2] * previous[2])
         turned = TURN * ((p / TURN + WHOLE) - WHOLE)
         if turned != 0.0:
@@ -125,7 +125,7 @@ def turn_to_nearest(w, previous):
 
 
 def _log_series() -> np.ndarray:
-    """Coefficients of ``c`` and ``c'/t`` in powers of t^2; terms left out are below rounding for t <= 1/2."""
+    """Coefficients of ``c`` and ``c'/t`` in powers of t^2; omitted terms are below rounding for t <= 1/2."""
     c = [1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600]
     c += [3617 / 10670622842880000]
     return np.array([[x, 2 * (k + 1) * y] for k, (x, y) in enumerate(zip(c, [*c[1:], 0.0], strict=True))])
@@ -206,7 +206,7 @@ def put_turned(orientations, vectors, out):
                 for k in range(3):
                     x += turn[i, k] * orientations[n, k, j]
                 u[i, j] = x
-        # one step towards the nearest rotation keeps thousands of small turns from drifting
+        # one step towards the nearest rotation keeps thousands of small rotations orthonormal
         for i in range(3):
             for j in range(3):
                 x = 1.5 if i == j else 0.0

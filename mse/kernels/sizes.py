@@ -1,4 +1,4 @@
-"""What forces and stiffness are measured by, coordinate by coordinate, compiled."""
+"""Compiled: sizes that forces and stiffness are compared with, coordinate by coordinate."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 from .jit import when_large
 
-# Of a length of three numbers: how far rounding of two of them may change their sum compared with a third.  Three squares,
-# their sum and its root are rounded by less than 3 eps.
+# Relative to the length of three numbers: how far rounding of two of them can change their sum compared with a third.  Three
+# squares, their sum and its root are rounded by less than 3 eps.
 _ROUNDING = 8.0 * np.finfo(float).eps
 
 
 @when_large
 def load_sizes(load, scale, bodies, least_force, least):
-    """Loads (n,) by which coordinates balance, from the sums ``load`` (n,) of absolute forces; see :func:`.load_scale`.
+    """Load (n,) that each coordinate is compared with, from sums ``load`` (n,) of absolute forces; see :func:`.load_scale`.
 
-    Six coordinates for each of the ``bodies`` come first.  A force is not below ``least_force`` of the largest one on a body, and
-    nothing below ``least`` of the largest load.
+    The six coordinates of each of the ``bodies`` come first.  The size of a force is at least ``least_force`` of the largest
+    one on a body, and every size is at least ``least`` of the largest load.
     """
     size, first = len(load), 6 * bodies
     out = np.empty(size)
@@ -30,7 +30,7 @@ def load_sizes(load, scale, bodies, least_force, least):
     for i in range(0, first, 6):
         out[i] = 0.0
         if most > 0.0:
-            # shares, whose squares are numbers
+            # scaled, so that squares neither overflow nor underflow
             x, y, z = load[i] / most, load[i + 1] / most, load[i + 2] / most
             out[i] = most * np.sqrt(x * x + y * y + z * z)
             top = max(top, out[i])
@@ -50,7 +50,7 @@ def load_sizes(load, scale, bodies, least_force, least):
         if i >= first:
             out[i] = max(load[i], least * largest * scale[i])
         else:
-            # forces are compared with forces, since torques on a long arm are larger numbers than any of them
+            # compare forces with forces: torques on a long arm are larger numbers than any of them
             out[i] = max(out[i], least * (floor if i % 6 < 3 else largest))
         if out[i] == 0.0:
             out[i] = 1.0
@@ -59,9 +59,9 @@ def load_sizes(load, scale, bodies, least_force, least):
 
 @partial(when_large, work=lambda points: len(points) ** 2)
 def diameter(points):
-    """The largest distance (m) between two points (n, 3), which does not depend on axes; 0 without points.
+    """The largest distance (m) between two points (n, 3), independent of axes; 0 without points.
 
-    Two points are no farther apart than the sum of their distances from the middle: few pairs are looked at.
+    Two points are no farther apart than the sum of their distances from the middle, so few pairs have to be computed.
     """
     count = len(points)
     middle, reach = np.zeros(3), 0.0
@@ -72,7 +72,7 @@ def diameter(points):
             reach = max(reach, abs(points[k, i] - middle[i]))
     if reach == 0.0:
         return 0.0
-    # shares of that, whose squares are numbers
+    # scaled, so that squares neither overflow nor underflow
     shares, outward = np.empty((count, 3)), np.zeros(count)
     outermost = 0
     for k in range(count):
@@ -88,7 +88,7 @@ def diameter(points):
         for i in range(3):
             square += (shares[k, i] - shares[outermost, i]) ** 2
         most = max(most, np.sqrt(square))
-    # all others are no farther apart than that, but for rounding
+    # all others are no farther apart than this, up to rounding
     outer, found = np.empty(count, np.int64), 0
     for k in range(count):
         if outward[k] + outward[outermost] > (1.0 + _ROUNDING) * most:
@@ -106,15 +106,15 @@ def diameter(points):
 
 @when_large
 def stiffness_terms(values, rows, first, group):
-    """How large the terms in each row of a stiffness (n, n) in csc form are, (n,); see :func:`.stiffness_noise`.
+    """Size of the terms in each row of a stiffness (n, n) in csc form, (n,); see :func:`.stiffness_noise`.
 
-    ``values`` and ``rows`` (e,) are its entries by columns, which begin at ``first`` (n + 1,); ``group`` (n,) are numbers of
-    coordinates that count alike.
+    ``values`` and ``rows`` (e,) are its entries by columns, which begin at ``first`` (n + 1,); ``group`` (n,) are group numbers
+    of coordinates that are measured together.
     """
     size, count = len(group), 0
     for j in range(size):
         count = max(count, group[j] + 1)
-    # how stiff a group is, by the diagonal
+    # stiffness of each group, by the diagonal
     stiff, root, sums, alone = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
     for j in range(size):
         for e in range(first[j], first[j + 1]):
@@ -123,7 +123,7 @@ def stiffness_terms(values, rows, first, group):
     for k in range(count):
         if stiff[k] > 0.0:
             root[k] = 1.0 / np.sqrt(stiff[k])
-    # or by other entries, where terms have canceled there
+    # or by other entries, if terms have canceled on the diagonal
     for j in range(size):
         for e in range(first[j], first[j + 1]):
             entry = abs(values[e])

@@ -1,4 +1,4 @@
-"""Products of small matrices, compiled once for all kernels: quick to compile, and quicker than BLAS at six by six."""
+"""Products of small matrices, compiled once for all kernels: quick to compile, and faster than BLAS at six by six."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def put_product(a, b, out):
 
 @part
 def put_sixfold(a, b, out):
-    """:func:`product` into ``out``, to the same bits; (6, 6), (6, 6 or 12) -> (6, 6 or 12).
+    """:func:`product` into ``out``, with the same bits; (6, 6), (6, 6 or 12) -> (6, 6 or 12).
 
-    Sums of fixed length stay in registers: half of what an element with twelve coordinates takes are such products.
+    Sums of fixed length stay in registers; such products take half the time of an element with twelve coordinates.
     """
     for first in range(0, b.shape[1], 6):
         for i in range(6):
@@ -53,7 +53,7 @@ def put_sixfold(a, b, out):
 
 @part
 def add_sixfold_transposed(a, b, out):
-    """:func:`add_transposed_product`, to the same bits; (6, n), (6, 6 or 12)."""
+    """:func:`add_transposed_product`, with the same bits; (6, n), (6, 6 or 12)."""
     for first in range(0, b.shape[1], 6):
         for i in range(a.shape[1]):
             p, q, r = out[i, first], out[i, first + 1], out[i, first + 2]
@@ -127,9 +127,9 @@ def put_transposed_applied(a, x, out):
 
 @part
 def put_root_of_inverse(a, low, out):
-    """``L^-1`` with ``a = L L^T`` of a positive definite matrix (n, n) into ``out``: ``a^-1 = L^-T L^-1``.
+    """``L^-1`` of ``a = L L^T`` for a positive definite matrix (n, n) into ``out``, so that ``a^-1 = L^-T L^-1``.
 
-    What L has below its diagonal goes into ``low``.
+    The entries of L below its diagonal go to ``low``.
     """
     n = a.shape[0]
     put_zeros(out)

@@ -1,11 +1,11 @@
 """Eight numbers side by side, for numba: the same arithmetic on eight frequencies at once in vector registers.
 
-An arena is a flat array, float64 for real and complex128 for complex lanes, eight elements an entry.  Complex entries hold
-their eight real parts first and then their eight imaginary parts, so that no instruction has to shuffle them.  Everything
-below works on either kind; a machine without vectors of 512 bits splits them.
+An arena is a flat array of float64 (real lanes) or complex128 (complex lanes), with eight elements an entry.  A complex entry
+stores its eight real parts first and then its eight imaginary parts, so that no instruction has to shuffle them.  All
+functions below work on both kinds; a machine without 512-bit vectors splits them.
 
-Numba promises nothing of ``numba.core`` and ``llvmlite.ir``: a new version of either may break this file, which is the only one
-that uses LLVM.  tests/analysis/frequency/test_sweep.py then fails; why it is worth that is told in :mod:`.ldl`.
+Numba guarantees nothing about ``numba.core`` and ``llvmlite.ir``.  A new version of either may break this file, the only one
+that uses LLVM; tests/analysis/frequency/test_sweep.py then fails.  :mod:`.ldl` says why it is worth that.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numba.extending import intrinsic, models, register_model
 
 WIDTH = 8
 
-_LINE = 64  # bytes that a processor fetches from memory at once, a vector of eight
+_LINE = 64  # bytes that a processor fetches from memory at once: a vector of eight
 
 
 def aligned(elements: int, dtype: np.dtype | type) -> np.ndarray:
-    """An arena of so many elements, not set, whose vectors are lines of memory; a fifth of the time goes where they cross two."""
+    """An uninitialized arena of ``elements``, aligned to memory lines; vectors across two lines cost a fifth of the time."""
     bytes_ = np.empty(elements * np.dtype(dtype).itemsize + _LINE, dtype=np.uint8)
     first = -bytes_.ctypes.data % _LINE
     return bytes_[first : len(bytes_) - _LINE + first].view(dtype)
@@ -69,7 +69,7 @@ def _pointers(context, builder, arena_type, arena, entry) -> list:
 
 
 def _multiply_add(builder, a, b, c):
-    """``a b + c`` in one rounding where the machine can."""
+    """``a b + c`` with a single rounding if the machine can."""
     kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64"), [a, b, c])
 
@@ -173,7 +173,7 @@ def product(typing, a, b):
 
 @intrinsic
 def reciprocal(typing, a):
-    """``1 / a``; infinite or not a number where a is zero."""
+    """``1 / a``; infinite or not a number if a is zero."""
 
     def code(context, builder, signature, args):
         one = ir.Constant(_VECTOR, [1.0] * WIDTH)
@@ -217,7 +217,7 @@ def polynomial(typing, arena, coefficients, at, rates, group):
     return lanes(arena, coefficients, types.int64, rates, types.int64), code
 
 
-# -- single numbers of an arena: one matrix whose rows are vectors of eight columns -------------------------------
+# -- single numbers of an arena: a matrix whose rows are vectors of eight columns ---------------------------------
 # Element ``i`` of an arena is number ``i % 8`` of its entry ``i // 8``.
 def _places(context, builder, arena_type, arena, element) -> list:
     """Pointers to the parts of one element."""
@@ -225,14 +225,14 @@ def _places(context, builder, arena_type, arena, element) -> list:
     if not isinstance(arena_type.dtype, types.Complex):
         return [builder.gep(data, [element])]
     lane = builder.and_(element, ir.Constant(element.type, WIDTH - 1))
-    # two numbers for each entry before, then the lane
+    # two numbers for each element before, then the lane
     real = builder.sub(builder.mul(element, ir.Constant(element.type, 2)), lane)
     return [builder.gep(data, [builder.add(real, ir.Constant(element.type, k * WIDTH))]) for k in range(2)]
 
 
 @intrinsic
 def spread(typing, arena, element):
-    """Element number ``element`` of an arena, eight times."""
+    """Element number ``element`` of an arena, repeated eight times."""
 
     def code(context, builder, signature, args):
         places = _places(context, builder, signature.args[0], *args)

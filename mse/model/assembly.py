@@ -1,9 +1,9 @@
-"""Energy, forces and stiffness of a whole system: elements of one kind together, straight into sparse form.
+"""Energy, forces and stiffness of a whole system, added up from elements of one kind at a time in sparse form.
 
-Coordinates: six per rigid body of reference (dx, dy, dz, ax, ay, az about its reference point, world axes), then the
-internal coordinates of the elements.  A frame at lever arm r from the reference point has ``T = [[I, -[r]x], [0, I]]``;
-its force and stiffness arrive as ``T^T f`` and ``T^T K T``, and because the force turns with the arm its body's rotation
-block gains ``-([f]x [r]x + [r]x [f]x)/2`` with f the force that the element exerts on the frame.
+Coordinates: six for each rigid body (dx, dy, dz, ax, ay, az about its reference point, world axes), then the internal
+coordinates of the elements.  A frame at lever arm r from the reference point has ``T = [[I, -[r]x], [0, I]]``; its force and
+stiffness contribute ``T^T f`` and ``T^T K T``.  Because the arm turns with the body, the body's rotation block also gains
+``-([f]x [r]x + [r]x [f]x)/2``, with f the force that the element exerts on the frame.
 """
 
 from __future__ import annotations
@@ -33,24 +33,25 @@ _ROUNDED_ARM = np.sqrt(EPS)  # of a position: an arm that may be its rounding
 
 @dataclass(eq=False)
 class Patterns:
-    """Patterns that an assembly and its variants share, each found on first use."""
+    """Patterns that an assembly and its variants share; each is found on first use."""
 
     bodies: Pattern | None = None
     constraints: Rows | None = None
-    linear: Any = (
-        None  # how the linear model is put together, for who makes it (:func:`mse.linear.pattern.linear_pattern`)
-    )
+    linear: Any = None  # the linear model's pattern, kept here for :func:`mse.linear.pattern.linear_pattern`
     carriers: Carriers | None = None
 
     def __reduce__(self):
-        return Patterns, ()  # other processes find them again: ten times what the system takes
+        return (
+            Patterns,
+            (),
+        )  # other processes find the patterns again: pickled they are ten times as large as the system
 
 
 class Assembly:
-    """Maps element quantities at frame poses to bodies of reference: units for statics, clusters for the linear model.
+    """Carries element quantities from frames to bodies, which are units in statics and clusters in the linear model.
 
-    ``body`` (frames,) numbers the body of each frame, 0 being the ground, which has no coordinates.  Each turns about its
-    point of ``reference`` in the :class:`Configuration` where it is evaluated.
+    ``body`` (frames,) is the number of each frame's body; 0 is the ground, which has no coordinates.  Each body rotates about
+    its point in ``reference`` of the :class:`Configuration` where it is evaluated.
     """
 
     def __init__(self, topology: Topology, body: np.ndarray):
@@ -65,9 +66,9 @@ class Assembly:
         self.rows = [self._coordinates(g) for g in self.groups]
         self._joined_rows = [self._coordinates(g) if len(g.numbers) > 1 else self.rows[g.number] for g in self.joined]
         self._bodies = {g.numbers: body[g.frames] for g in {*self.groups, *self.joined}}
-        self.factors = Factors()  # orderings for matrices with the pattern of the stiffness
+        self.factors = Factors()  # fill-reducing orderings for matrices with the pattern of the stiffness
         self.patterns = Patterns()
-        # where the constraints of each group start among all of them
+        # number of the first constraint of each group
         self.first_constraint = np.cumsum([0, *(g.constraint_count * len(g.members) for g in self.groups)])
         self.constraint_count = int(self.first_constraint[-1])
 
@@ -80,14 +81,14 @@ class Assembly:
 
     @property
     def pattern(self) -> Pattern:
-        """Where every element entry lands in the sparse matrices; found once, on the first total."""
+        """Where each element entry goes in the sparse matrices; found once, at the first total."""
         if self.patterns.bodies is None:
             self.patterns.bodies = Pattern(Nodes.of(self.topology, self.body))
         return self.patterns.bodies
 
     @property
     def carriers(self) -> Carriers:
-        """Which bodies hang on others alone; found once, where a search first takes steps along curves."""
+        """Which bodies hang on a single other one; found once, when a search first takes steps along curves."""
         if self.patterns.carriers is None:
             self.patterns.carriers = Carriers.of(self.body, forceful(self.topology), self.bodies)
         return self.patterns.carriers
@@ -105,8 +106,7 @@ class Assembly:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last.
 
-        ``summed`` adds the parts up, which then take less to bring there: (E, 1, n, n).  ``follower_factor`` multiplies forces of
-        powers.
+        ``summed`` adds the parts up first, which is faster: (E, 1, n, n).  ``follower_factor`` multiplies the forces of powers.
         """
         found = g.evaluate(at, order, load_factor, part, summed=summed, follower_factor=follower_factor)
         energy, gradient, stiffness = found
@@ -114,12 +114,12 @@ class Assembly:
         return energy, gradient, stiffness
 
     def _levers(self, group: Group, at: Configuration, part: slice = ALL) -> np.ndarray:
-        """From the reference points of bodies to the frames of elements that they carry (E, F, 3)."""
+        """Vectors from bodies' reference points to the frames of elements on them (E, F, 3)."""
         frames, bodies = group.frames[part], self._bodies[group.numbers][part]
         return at.o.take(frames, axis=0) - at.reference.take(bodies, axis=0)
 
     def changed(self, topology: Topology, paths: Collection[str]) -> Assembly:
-        """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
+        """The same assembly with the elements at some paths taken from another topology; all patterns are shared."""
         groups = list(self.groups)
         numbers = {topology.places[path] for path in paths if path in topology.places}
         for at, g in enumerate(self.groups):
@@ -140,7 +140,7 @@ class Assembly:
         return new
 
     def _joined(self) -> list[Group]:
-        """The groups, those as one that one call evaluates."""
+        """The groups, merged if one call evaluates them together."""
         return [joined([self.groups[k] for k in numbers]) for numbers in self._alike]
 
     def followed(self, o: np.ndarray, u: np.ndarray, memory: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -155,7 +155,7 @@ class Assembly:
 
     # -- constraints ------------------------------------------------------------------------------------------
     def constraint_weights(self, arm: float, length: np.ndarray) -> np.ndarray:
-        """Factor of each constraint (m,) that makes all residuals displacements (m): rotations times an arm.
+        """Factor on each constraint (m,) that makes all residuals displacements (m): rotations are multiplied by an arm.
 
         Residuals of unknown unit are divided by the ``length`` (m,) of their slopes.
         """
@@ -168,22 +168,22 @@ class Assembly:
         return out
 
     def constraint_rows(self, g: Group) -> np.ndarray:
-        """Numbers (E, m) of the constraints of a group."""
+        """Constraint numbers (E, m) of a group."""
         count = len(g.members) * g.constraint_count
         return self.first_constraint[g.number] + np.arange(count).reshape(len(g.members), g.constraint_count)
 
     def constraint_labels(self) -> list[str]:
-        """The object of every constraint, as messages call it."""
+        """The object of every constraint, as named in messages."""
         return [el.obj.label for g in self.groups for el in g.elements for _ in range(g.constraint_count)]
 
     @property
     def bound(self) -> list[Group]:
-        """The groups that have constraints, joined."""
+        """The groups that have constraints, merged."""
         return [g for g in self.joined if g.constraint_count]
 
     @property
     def constraint_pattern(self) -> Rows:
-        """Where the slopes of constraints land; found once."""
+        """Where the slopes of constraints go in their matrix; found once."""
         if self.patterns.constraints is None:
             numbers = [np.full((len(g.frames), g.constraint_count), self.constraint_count) for g in self.bound]
             for g, own in zip(self.bound, numbers, strict=True):
@@ -208,7 +208,7 @@ class Assembly:
         return residual, self.constraint_pattern.matrix(entries)
 
     def reaction_stiffness(self, at: Configuration, multipliers: np.ndarray) -> dict[int, np.ndarray]:
-        """``d(G^T multipliers)/dx`` (E, 1, n, n) of each group by number, about the bodies' reference points; for all (m,)."""
+        """``d(G^T multipliers)/dx`` (E, 1, n, n) by group number, about the bodies' reference points; ``multipliers`` (m,)."""
         found = self._reaction_stiffness(at, multipliers)
         shifted = ((g, self._shifted(g, at, f, k)) for g, f, k in found)
         return {k: stiffness[part] for g, stiffness in shifted for k, part in zip(g.numbers, g.slices, strict=True)}
@@ -216,7 +216,7 @@ class Assembly:
     def _reaction_stiffness(
         self, at: Configuration, multipliers: np.ndarray
     ) -> Iterator[tuple[Group, np.ndarray, np.ndarray]]:
-        """Groups, their reactions (E, n) and the stiffness (E, 1, n, n) of these, both at frames."""
+        """Groups with constraints, their reactions (E, n) and the stiffness (E, 1, n, n) of these, at frames."""
         rows = self.constraint_pattern.numbers if self.constraint_count else ()
         for g, numbers in zip(self.bound, rows, strict=True):
             given = np.append(multipliers, 0.0)[numbers]
@@ -224,19 +224,19 @@ class Assembly:
             yield g, np.einsum("er,ern->en", given, slope), curvature[:, None]
 
     def _shifted(self, g: Group, at: Configuration, gradient: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
-        """The stiffness (E, 1, n, n), changed in place, about the bodies' reference points."""
+        """Move a stiffness (E, 1, n, n) in place from frames to the bodies' reference points."""
         shift_to_reference(self._levers(g, at), 2, gradient, stiffness)
         return stiffness
 
     def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
-        """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with the frames."""
+        """``d(G^T multipliers)/dx`` (n, n) of all constraints: the stiffness by which their reactions turn with the frames."""
         total = Sum(self.pattern)
         for g, f, k in self._reaction_stiffness(at, multipliers):
             total.add(g.numbers, self._shifted(g, at, f, k))
         return total.by_columns()
 
     def softened(self, ratio: float, load: float) -> Assembly:
-        """The same assembly with softened elements, see :meth:`Group.softened`; with a ratio of ``inf`` as they are."""
+        """The same assembly with softened elements, see :meth:`Group.softened`; a ratio of ``inf`` softens nothing."""
         if ratio == self._softened == np.inf:
             return self
         groups = [g.softened(ratio, load) if g.cls.defines("softened") else g for g in self.groups]
@@ -254,9 +254,8 @@ class Assembly:
     ) -> tuple[float, float, np.ndarray, np.ndarray, sp.csc_matrix | None]:
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
-        ``strength`` scales everything but weights of rigid bodies and other loads, ``load_factor`` scales weights and loads,
-        ``follower_factor`` the forces that come from no energy.
-        An energy that is not finite comes back as NaN.
+        ``strength`` scales everything except weights of rigid bodies and other loads, ``load_factor`` scales weights and loads,
+        ``follower_factor`` scales forces without an energy.  An energy that is not finite is returned as NaN.
         """
         sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
         stiffness = Sum(self.pattern) if order == 2 else None
@@ -275,7 +274,7 @@ class Assembly:
         return energy, magnitude, gradient, loads, None if stiffness is None else stiffness.by_columns()
 
     def relative_motion(self, at: Configuration) -> sp.csc_matrix:
-        """The matrix W (n, n) for which ``x.W x`` is the sum of squares (m2) of how far elements displace their frames apart."""
+        """The matrix W (n, n) with ``x.W x`` the sum of squares (m2) by which elements' frames move relative to each other."""
         total = Sum(self.pattern)
         for g in self.groups:
             count, nodes = g.frames.shape
@@ -289,11 +288,11 @@ class Assembly:
         return total.by_columns()
 
     def force_terms(self, at: Configuration, strength: float = 1.0, load_factor: float = 1.0) -> np.ndarray:
-        """Sum (n,) of the absolute terms that each force is made of: of elements, and of their stiffness times positions.
+        """Sum (n,) of the absolute terms in each force: forces of elements, and their stiffness times positions.
 
-        A force is exact to the rounding of these: positions are numbers with a spacing, be they those of the ground, and what
-        strains an element is a difference of them.  A position counts by the largest number of its frame, since arms and
-        displacements of all axes were added up in it, a turn by the 1 that is the size of orientations.
+        Rounding of a force is a few eps of this sum.  Positions, the ground's too, are rounded to their spacing as numbers, and
+        strains are differences of them.  Every axis of a frame counts with its largest coordinate, since arms and displacements
+        of all axes were added up in it; rotations count with 1, the size of an orientation's entries.
         """
         out, sums, unused = np.zeros(self.size), np.zeros(2), np.zeros(self.size)
         outermost = np.abs(at.o).max(axis=1, initial=0.0)
@@ -316,10 +315,10 @@ class Assembly:
     def stiffness_terms(
         self, at: Configuration, multipliers: np.ndarray, factors: tuple[float, float, float] = (1.0, 1.0, 1.0)
     ) -> tuple[sp.csc_matrix, np.ndarray]:
-        """Sum (n, n) of the absolute terms of all elements' stiffness, reactions with them, and the arms (bodies,) they act at.
+        """Sum (n, n) of the absolute terms in the stiffness of elements and reactions, and the arms (bodies,) of their forces.
 
-        Some eps of these are the rounding of K, whatever cancels in it: of an element's entries, of ``T^T K T`` by their arms,
-        and of all elements.  The arm of a body, at which forces act, is a mean by stiffness; that of joints is the longest.
+        Rounding of K is a few eps of this sum, whatever cancels: within an element, in ``T^T K T`` by the arms, or between
+        elements. The arm of a body is a mean weighted by stiffness; joints contribute their longest arm.
         """
         total, (held, square, longest) = Sum(self.pattern), np.zeros((3, self.bodies))
         strength, load_factor, follower_factor = factors
@@ -357,7 +356,7 @@ class Assembly:
         return out
 
     def refuse_undefined(self, at: Configuration) -> None:
-        """Raise the message of the first element whose energy, or a derivative of it, is not finite at these poses."""
+        """Raise an error for the first element whose energy or derivatives are not finite at these poses."""
         for g in self.groups:
             energy = g.evaluate(at, 0)[0]
             for k in np.flatnonzero(~np.isfinite(energy)):
@@ -371,7 +370,7 @@ class Assembly:
             undefined = ~(np.isfinite(forces).all(axis=1) & np.isfinite(stiffness).all(axis=(1, 2, 3)))
             for k in np.flatnonzero(undefined):
                 raise ModelError(
-                    f"{g.elements[k].obj.label}: a force or stiffness of it is not a finite number at the present poses of its "
-                    "frames; expected an energy that is smooth there (a rotation vector is not at half a turn); correct its law, "
-                    "or start elsewhere (at=...)"
+                    f"{g.elements[k].obj.label}: one of its forces or stiffnesses is not a finite number at the present poses "
+                    "of its frames; expected an energy that is smooth there (a rotation vector is not at half a turn); correct "
+                    "its law, or start elsewhere (at=...)"
                 )

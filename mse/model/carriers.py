@@ -1,8 +1,8 @@
-"""Which bodies hang on others, and how they turn along with them in long steps of a search.
+"""Which bodies hang on which, and how bodies turn with their carriers in long steps of a search.
 
-A body that turns about the direction of the load that it carries turns all that hangs on it, and loads do no work.  In a straight
-step the tilt of what hangs there and its displacement would stay as they are in the world, which is wrong as soon as small
-turns of many links add up along a chain.
+Suppose a body turns about the direction of the load it carries.  Everything that hangs on it turns along, and loads do no
+work.  A straight step would leave the tilt and displacement of what hangs there unchanged in the world.  That is wrong as soon
+as small rotations of many links add up along a chain.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from ..kernels.jit import writable
 from ..kernels.rotations import turn_all
 from .flattening import Kind
 
-# rad: bodies turned further against their carriers are not carried; logarithms of motions end at pi.  With a tenth of it
+# rad: a body rotated further relative to its carrier is not carried; logarithms of motions end at pi.  With a tenth of this
 # tests/model/test_carriers.py::test_what_is_carried_as_a_whole_goes_where_its_twist_against_its_carrier_leads fails, with ten
-# times of it tests/model/test_carriers.py::test_bodies_turned_by_more_than_logarithms_reach_are_not_carried.
+# times it tests/model/test_carriers.py::test_bodies_turned_by_more_than_logarithms_reach_are_not_carried.
 MOST_TURN = 3.0
 
 
 class Carriers(NamedTuple):
-    """Which body carries which: ``body`` (b,) hangs on ``carrier`` (b,) alone, which comes before it; both number units."""
+    """Which body carries which: ``body`` (b,) hangs only on ``carrier`` (b,), listed before it; both are numbers of units."""
 
     body: np.ndarray
     carrier: np.ndarray
 
     @classmethod
     def of(cls, unit: np.ndarray, kinds: list[Kind], units: int) -> Carriers:
-        """Those of frames that belong to a ``unit`` (frames,), 0 being the ground, linked by the elements of some kinds.
+        """The carriers for frames that belong to ``unit`` (frames,), 0 being the ground, linked by elements of some kinds.
 
-        What hangs on the ground is carried by nothing, and neither is what hangs together in loops with it.
+        Bodies that hang on the ground, or form loops with it, are not carried.
         """
         ends = [(unit[kind.frames[:, :1]], unit[kind.frames[:, 1:]]) for kind in kinds if kind.frames.shape[1] > 1]
         first = np.concatenate([np.zeros(0, dtype=int), *(np.broadcast_to(a, b.shape).ravel() for a, b in ends)])
@@ -44,7 +44,7 @@ class Carriers(NamedTuple):
         order, before = depth_first_order(graph, 0)
         place = np.full(units, units)
         place[order] = np.arange(len(order))
-        # the first and the last place that each body's subtree is linked to; where both are inside, one link holds it all
+        # first and last place that each body's subtree is linked to; if both are inside, a single link holds the subtree
         low, high, size = place.copy(), place.copy(), np.ones(units, dtype=int)
         for v in order[:0:-1].tolist():
             near = graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
@@ -62,16 +62,16 @@ class Carriers(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """How many bodies one after the other are carried at most."""
+        """Longest chain of bodies that are carried by each other."""
         depth = dict.fromkeys(self.carrier.tolist(), 0)
         for body, carrier in zip(self.body.tolist(), self.carrier.tolist(), strict=True):
             depth[body] = depth[carrier] + 1
         return max(depth.values(), default=0)
 
     def axes(self, o: np.ndarray, loads: np.ndarray) -> np.ndarray:
-        """Unit vectors (b, 3) about which carriers turn what they carry, for origins (units, 3) and ``loads`` (units - 1, 3).
+        """Unit vectors (b, 3) about which bodies turn what they carry; origins (units, 3), ``loads`` (units - 1, 3).
 
-        The direction of the sum of all loads on it; if they cancel or there are none, the direction of the line to it.
+        The axis is the direction of the sum of loads on what is carried, or the line to it if there is no such sum.
         """
         total, terms = (np.vstack([np.zeros((1, 3)), x]) for x in (loads, np.abs(loads)))
         add_up(self.body, self.carrier, total)
@@ -89,24 +89,24 @@ class Carriers(NamedTuple):
         return origins, turn_all(u, turns)
 
     def moved_whole(self, o: np.ndarray, u: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same where bodies carry the others along as a whole, whatever they turn about: strains change as along the step."""
+        """:meth:`moved`, but bodies carry others along rigidly for any rotation: strains change as in the straight step."""
         motion = np.vstack([np.zeros((1, 6)), step])
         origins, turned = o + motion[:, :3], turn_all(u, motion[:, 3:].copy())
         carry_whole(self.body, self.carrier, MOST_TURN, writable(o), writable(u), motion, origins, turned)
         return origins, turn_all(turned, np.zeros_like(o))
 
     def moved_on_screws(self, o: np.ndarray, u: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same where each body goes round one axis of what carries it, and along it: bodies that spin freely stay free."""
+        """:meth:`moved`, but each body follows one screw of its carrier: bodies that spin freely stay free."""
         motion, moved, turns = np.vstack([np.zeros((1, 6)), step]), np.empty_like(o), np.empty_like(o)
         body, carrier = self._all(len(o))
         carry_on_screws(body, carrier, writable(o), motion, moved, turns)
         return moved, turn_all(u, turns)
 
     def bend_on_screws(self, o: np.ndarray, gradient: np.ndarray, size: int) -> sp.csc_matrix:
-        """The second derivative (size, size) that an energy has along such steps beyond that along straight ones.
+        """The additional second derivative (size, size) of an energy along such steps, compared with straight steps.
 
-        It comes from the ``gradient`` (units - 1, 6): F on a body, F' and M' about its origin on it with all that it carries.
-        Along a step with the twist (v, w) of a body and (v', w') of its carrier there, the sum over bodies of
+        It comes from the ``gradient`` (units - 1, 6): F on a body, and F' and M' about its origin on the body and all it carries.
+        For a step with the twists (v, w) of a body and (v', w') of its carrier there, it is the sum over bodies of
         ``F.(w x v) + F'.(w' x v - w x v') + M'.(w' x w)``.
         """
         force, torque = np.vstack([np.zeros((1, 6)), gradient]).reshape(-1, 2, 3).transpose(1, 0, 2).copy()
@@ -131,16 +131,16 @@ class Carriers(NamedTuple):
         return sp.csc_matrix(half + half.T)
 
     def _all(self, units: int) -> tuple[np.ndarray, np.ndarray]:
-        """All ``units`` but the ground with what carries each, which comes before it; the ground where nothing else does."""
+        """All ``units`` but the ground and the carrier of each, carriers first; the ground carries those without another."""
         alone = np.setdiff1d(np.arange(1, units), self.body)
         return np.concatenate([alone, self.body]), np.concatenate([np.zeros_like(alone), self.carrier])
 
     def bend(self, o: np.ndarray, gradient: np.ndarray, axes: np.ndarray, size: int) -> sp.csc_matrix:
-        """The second derivative (size, size) that an energy has along such steps beyond that along straight ones.
+        """The additional second derivative (size, size) of an energy along such steps, compared with straight steps.
 
-        It comes from the ``gradient`` (units - 1, 6).  With the turn r of what is carried, its arm a, the force F on all of it
-        and the torque M of that about the carrier, displacements u and turns w of both:
-        ``F.(r x (u - u') - r x (r x a)/2) + torque.(r x w)/2 + M.(r' x r)/2``.
+        It comes from the ``gradient`` (units - 1, 6).  Let what is carried have the rotation r, the arm a, the force F on all
+        of it with the moment M about the carrier, and let u and w be displacements and rotations of both bodies: ``F.(r x (u -
+        u') - r x (r x a)/2) + torque.(r x w)/2 + M.(r' x r)/2``.
         """
         body, carrier = self.body, self.carrier
         force, torque = np.vstack([np.zeros((1, 6)), gradient]).reshape(-1, 2, 3).transpose(1, 0, 2).copy()
@@ -168,9 +168,9 @@ class Carriers(NamedTuple):
         return sp.csc_matrix(half + half.T)
 
     def turned_apart(self, weights: np.ndarray, axes: np.ndarray) -> sp.csc_matrix:
-        """The matrix (n, n) of the sum of squares of turns times ``weights`` (n,), less what bodies are carried along by.
+        """The matrix (n, n) of the weighted sum of squared rotations, without the rotations by which bodies are carried along.
 
-        ``weights`` has one for each coordinate of the system; the weights of displacements do not count.
+        ``weights`` (n,) has one for each coordinate of the system; those of displacements do not count.
         """
         size = len(weights)
         own, with_carrier = _coordinates(self.body)[:, 3:], _coordinates(self.carrier)[:, 3:]
@@ -186,7 +186,7 @@ def _coordinates(units: np.ndarray) -> np.ndarray:
 
 
 def _pairs(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of all entries between the coordinates (b, r) and (b, c), one block after another."""
+    """Rows and columns of all entries between coordinates (b, r) and (b, c), block after block."""
     shape = (len(rows), rows.shape[1], columns.shape[1])
     return (
         np.broadcast_to(rows[:, :, None], shape).ravel(),

@@ -1,4 +1,4 @@
-"""Parameters of many objects of one class, as their compiled kernels take them."""
+"""Parameters of many objects of one class, in the form that their compiled kernels use."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..elements.base import MObject
 
 
 def parameters_of(objects: Sequence[MObject]) -> np.ndarray:
-    """Parameters of each object for the kernel of their class, (E, p)."""
+    """Kernel parameters of objects of one class, (E, p)."""
     return np.array([obj.kernel_parameters() for obj in objects], dtype=float).reshape(len(objects), -1)
 
 
 def by_column(objects: Sequence[MObject]) -> MObject | None:
-    """One object whose parameters are columns: the values of all given objects of one class; None if the class has no columns."""
+    """One object whose parameters are columns with the values of all given objects; None if their class does not allow it."""
     cls = type(objects[0])
-    # derived classes may have other laws
+    # derived classes may have other laws, so the class itself must allow it
     if not vars(cls).get("by_column"):
         return None
     values = [obj._values for obj in objects]

@@ -1,4 +1,4 @@
-"""Positions of a system: the state that a search moves, and the configuration at which elements are evaluated."""
+"""State of a system: the positions that a search moves, and the configuration at which elements are evaluated."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class State(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """Where all that elements depend on is, and the gravity it is in.
+    """Everything that elements depend on: positions, memories and gravity.
 
     ``o`` (frames, 3) m and ``U`` (frames, 3, 3) are the poses of all frames, ``reference`` (bodies, 3) m the points about which
-    the bodies of an assembly turn, ``q`` the internal coordinates, ``memory`` the memories of the elements of each group (E, m),
-    ``gravity`` (3,) m/s2.
+    the bodies of an assembly rotate, ``q`` the internal coordinates, ``memory`` the memories of elements by group (E, m), and
+    ``gravity`` is in m/s2.
     """
 
     o: np.ndarray
@@ -37,7 +37,7 @@ class Configuration(NamedTuple):
 
     @classmethod
     def of(cls, topology: Topology, state: State) -> Configuration:
-        """That of a system in a state, whose units turn about their own origins."""
+        """The configuration of a system in a state; units rotate about their own origins."""
         o, u = topology.frame_poses(state.o, state.U)
         return cls(o, u, state.o, state.q, state.memory, topology.gravity)
 

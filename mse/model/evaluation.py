@@ -1,7 +1,7 @@
-"""A system in one state: energy, forces, stiffness and constraints there, found once for whoever asks.
+"""A system in one state: energy, forces, stiffness and constraints, each computed once.
 
-An :class:`Evaluation` keeps everything that was computed in its state.  Its assembly has units, which states move, or clusters as
-bodies.  A :class:`Measure` says how far a step moves the system; a search and a motion choose different ones.
+An :class:`Evaluation` keeps everything computed in its state.  The bodies of its assembly are units, which states move, or
+clusters.  A :class:`Measure` defines the length of steps of the system; a search and a motion use different ones.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .configuration import Configuration, State
 from .flow_constraints import FlowConstraints, flow_constraints
 from .initial_poses import initial_poses
 
-_BY_POSITIONS = "frame_poses", "constraint_entries", "slopes"  # which follow from positions alone
-_BY_MEASURE = "distances", "constraints"  # which depend on what steps count for, too
+_BY_POSITIONS = "frame_poses", "constraint_entries", "slopes"  # these depend on positions only
+_BY_MEASURE = "distances", "constraints"  # these also depend on the measure of steps
 
 
 def model_size(assembly: Assembly, at: Configuration) -> float:
-    """A length (m) of the whole system: its extent, or the length of its longest element.
+    """A length (m) of the whole system: its extent, or the length of its longest element if that is larger.
 
-    Frames of the ground without an element do not count: the world's origin, and sensors, may be anywhere.
+    Ground frames without an element do not count: the world's origin and sensors may be anywhere.
     """
     counts = assembly.topology.unit > 0
     for g in assembly.groups:
@@ -42,17 +42,17 @@ def model_size(assembly: Assembly, at: Configuration) -> float:
 
 
 def farthest(at: Configuration) -> float:
-    """The largest coordinate (m) of a position, of bodies and of places that they are linked to."""
+    """The largest coordinate (m) of bodies and of the places that they are linked to."""
     return float(np.abs(at.o).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """What steps of a system count for.
+    """How steps of a system are measured.
 
-    ``moving`` (k,) are the numbers of the coordinates that move, ``metric`` (k,) what one unit of each counts for in meters,
-    ``size`` a length (m) of the system, and ``outermost`` the largest number (m) that positions are held by, on whose spacing
-    their rounding depends.  Six coordinates of each of the ``bodies`` come first, ``internal`` ones follow.
+    ``moving`` (k,) numbers the coordinates that move, ``metric`` (k,) is the length in meters of one unit of each, ``size`` a
+    length (m) of the system, and ``outermost`` the largest coordinate (m) of any position, whose spacing as a number decides its
+    rounding.  Six coordinates of each of the ``bodies`` come first, then the ``internal`` ones.
     """
 
     moving: np.ndarray
@@ -64,7 +64,7 @@ class Measure:
 
     @classmethod
     def of(cls, assembly: Assembly, at: Configuration) -> Measure:
-        """The one by displacements of frames: a turn counts for what it moves at the size of the system."""
+        """The measure by displacements of frames: a rotation counts as the displacement at the size of the system."""
         size, metric = model_size(assembly, at), np.ones(assembly.size)
         metric[: 6 * (assembly.bodies - 1)].reshape(-1, 6)[:, 3:] = size
         count = assembly.topology.internal
@@ -79,12 +79,12 @@ class Measure:
 
     @cached_property
     def turning(self) -> np.ndarray:
-        """Which of the coordinates that move (k,) are turns of bodies."""
+        """Which of the moving coordinates (k,) are rotations of bodies."""
         return (self.moving < 6 * self.bodies) & (self.moving % 6 >= 3)
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """How far (m) a meter of a step along each coordinate (k,) moves something: turns, what is as far off as the size."""
+        """Largest displacement (m) per meter of step along each coordinate (k,); rotations move points as far off as the size."""
         return np.where(self.turning, self.size / self.metric, 1.0)
 
     def turns(self, step: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class Total(NamedTuple):
 
 
 class Evaluation:
-    """A system in a state, which nobody changes.
+    """A system in a state, immutable.
 
     ``factors`` are those on elastic forces, on weights and loads, and on forces that come from no energy; ``frames`` the
     poses of all frames, where they are known.  Without a ``measure`` it is that by displacements of frames.  Constraints are
@@ -128,7 +128,7 @@ class Evaluation:
 
     @classmethod
     def initial(cls, assembly: Assembly) -> Evaluation:
-        """A system where its objects are drawn, whose joints may be apart."""
+        """The system at the initial poses of its objects, where joints may be apart."""
         t = assembly.topology
         o, u = initial_poses(t)
         frames = t.frame_poses(o, u)
@@ -137,7 +137,7 @@ class Evaluation:
 
     @cached_property
     def measure(self) -> Measure:
-        """What steps count for."""
+        """The measure of steps."""
         return Measure.of(self.assembly, self.configuration)
 
     def measured(self, measure: Measure) -> Evaluation:
@@ -150,18 +150,18 @@ class Evaluation:
         return Evaluation(self.assembly, self.state, self.factors, measure=self.measure, targets=targets)
 
     def under(self, assembly: Assembly, factors: tuple[float, float, float]) -> Evaluation:
-        """The same state under other factors, of an assembly with the same constraints, such as one with softened elements."""
+        """The same state with other factors and an assembly with the same constraints, such as one with softened elements."""
         new = Evaluation(assembly, self.state, factors, measure=self.measure, targets=self.targets)
         return self._known_by(new, _BY_POSITIONS + _BY_MEASURE)
 
     def _known_by(self, new: Evaluation, names: tuple[str, ...]) -> Evaluation:
-        """Another evaluation, which knows what this one has found of some things."""
+        """Give another evaluation what this one has computed under some names."""
         for name in names:
             if name in vars(self):
                 setattr(new, name, vars(self)[name])
         return new
 
-    # -- where everything is ----------------------------------------------------------------------------------
+    # -- positions --------------------------------------------------------------------------------------------
     @cached_property
     def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Poses of all frames, from the poses of units."""
@@ -169,14 +169,14 @@ class Evaluation:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """All that elements depend on; clusters beyond links turn about the point of their unit."""
+        """Everything that elements depend on; clusters beyond links rotate about their unit's point."""
         t, s = self.assembly.topology, self.state
         reference = s.o if self.assembly.bodies == t.units else s.o[t.unit_of_cluster]
         return Configuration(*self.frame_poses, reference, s.q, s.memory, t.gravity)
 
     @property
     def farthest(self) -> float:
-        """The largest number (m) that holds a position, of bodies and of what they are linked to."""
+        """The largest coordinate (m) of any position of bodies and of what they are linked to."""
         return farthest(self.configuration)
 
     # -- energy and forces ------------------------------------------------------------------------------------
@@ -185,14 +185,14 @@ class Evaluation:
         return Total(*self.assembly.total(self.configuration, order, *self.factors))
 
     def with_reactions(self, stiffness: sp.csc_matrix, multipliers: np.ndarray) -> sp.csc_matrix:
-        """A stiffness of all elements with that of reactions, which has the same pattern, for multipliers (m,)."""
+        """A stiffness of all elements plus that of reactions, which has the same pattern, for multipliers (m,)."""
         if not self.assembly.constraint_count:
             return stiffness
         reactions = self.assembly.reaction_total(self.configuration, multipliers)
         return on_pattern(stiffness, stiffness.data + reactions.data)
 
     def forces(self, multipliers: np.ndarray) -> np.ndarray:
-        """Slope (n,) of the energy with the reactions of constraints for multipliers (m,)."""
+        """Slope (n,) of the energy plus the reactions of constraints for multipliers (m,)."""
         gradient = self.total(1).gradient
         if not self.assembly.constraint_count:
             return gradient
@@ -204,7 +204,7 @@ class Evaluation:
         return self.assembly.loads(self.configuration)
 
     def force_terms(self) -> np.ndarray:
-        """Sum (n,) of the absolute terms that each force is made of; see :meth:`.Assembly.force_terms`."""
+        """Sum (n,) of the absolute terms in each force; see :meth:`.Assembly.force_terms`."""
         return self.assembly.force_terms(self.configuration, *self.factors[:2])
 
     def stiffness_terms(self, multipliers: np.ndarray) -> tuple[sp.csc_matrix, np.ndarray]:
@@ -212,7 +212,7 @@ class Evaluation:
         return self.assembly.stiffness_terms(self.configuration, multipliers, self.factors)
 
     def refuse_undefined(self) -> None:
-        """Raise the message of the first element whose energy, or a derivative of it, is not finite here."""
+        """Raise an error for the first element whose energy or derivatives are not finite here."""
         self.assembly.refuse_undefined(self.configuration)
 
     # -- constraints ------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class Evaluation:
 
     @cached_property
     def distances(self) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals (m,) as distances, and the lengths (m,) of the measured slopes by which they are divided."""
+        """Residuals (m,) as distances, and the lengths (m,) of the measured slopes that they are divided by."""
         residual, entries = self.constraint_entries
         pattern = self.assembly.constraint_pattern
         length = unit_lengths(pattern.row, entries / self.measure.whole[pattern.indices], len(residual))
@@ -242,7 +242,7 @@ class Evaluation:
 
     @cached_property
     def constraints(self) -> sp.csr_matrix:
-        """Measured slopes (m, k) of unit length by the coordinates that move."""
+        """Measured slopes (m, k) by the coordinates that move, normalized to unit length."""
         slopes, moving = self.slopes, self.measure.moving
         if len(moving) < slopes.shape[1]:
             slopes = slopes[:, moving]
@@ -250,7 +250,7 @@ class Evaluation:
         return on_pattern(slopes, data / self.distances[1][row_numbers(slopes)])
 
     def tangent(self) -> Tangent:
-        """The motions that constraints allow, as they are measured."""
+        """The motions that constraints allow, in measured coordinates."""
         return Tangent(self.constraints, self.assembly.factors)
 
     @cached_property
@@ -260,38 +260,38 @@ class Evaluation:
 
     # -- motion of units --------------------------------------------------------------------------------------
     def moved(self, step: np.ndarray) -> Evaluation:
-        """Displaced by a measured step (k,), along a straight line."""
+        """The evaluation after a measured step (k,) along a straight line."""
         return self.displaced(step).followed()
 
     def displaced(self, step: np.ndarray) -> Evaluation:
-        """The same with the memories from before."""
+        """:meth:`moved`, with unchanged memories."""
         motion, inner = self._motion(step)
         s, u = self.state, turn_all(writable(self.state.U), motion[:, 3:].copy())
         return self.in_state(State(s.o + motion[:, :3], u, s.q + inner, s.memory))
 
     def carried(self, step: np.ndarray) -> Evaluation:
-        """Displaced by a long step, along which bodies turn with what they hang on; see :mod:`mse.model.carriers`."""
+        """The evaluation after a long step, in which bodies turn with what carries them; see :mod:`mse.model.carriers`."""
         motion, inner = self._motion(step)
         return self._ended(self.assembly.carriers.moved(self.state.o, self.state.U, motion[1:], self.axes), inner)
 
     def carried_whole(self, step: np.ndarray) -> Evaluation:
-        """The same where bodies carry along what hangs on them as a whole."""
+        """:meth:`carried`, but bodies carry along rigidly what hangs on them."""
         motion, inner = self._motion(step)
         return self._ended(self.assembly.carriers.moved_whole(self.state.o, self.state.U, motion[1:]), inner)
 
     def carried_on_screws(self, step: np.ndarray) -> Evaluation:
-        """The same where each body goes round one axis of what carries it, so that it stays free where it spins freely."""
+        """:meth:`carried`, but each body follows one screw of its carrier, so bodies that spin freely stay free."""
         motion, inner = self._motion(step)
         return self._ended(self.assembly.carriers.moved_on_screws(self.state.o, self.state.U, motion[1:]), inner)
 
     @cached_property
     def axes(self) -> np.ndarray:
-        """About what bodies are carried along; see :meth:`.Carriers.axes`."""
+        """Axes about which bodies are carried along; see :meth:`.Carriers.axes`."""
         six = (self.factors[1] * self.loads)[: 6 * (self.assembly.bodies - 1)].reshape(-1, 6)
         return self.assembly.carriers.axes(self.state.o, six[:, :3])
 
     def followed(self) -> Evaluation:
-        """The same positions with memories that have followed them: each branch is the one that was nearest to the memory."""
+        """The same positions with updated memories: each takes the branch nearest to its old value."""
         memory = self.assembly.followed(*self.frame_poses, self.state.memory)
         return self._known_by(self.in_state(self.state._replace(memory=memory)), _BY_POSITIONS + _BY_MEASURE)
 

@@ -1,8 +1,8 @@
 """Systems as JSON data, without loss: objects by class and parameters, clamps by the names of their frames.
 
-Numbers are written in full (Python's shortest form that reads back equal).  A class is named by its module and name,
-``__main__.Tether``, all of mse's own as ``mse.Spring``.  Reading looks these names up among the classes that are already
-defined; it never imports or runs anything.
+Numbers are written in Python's shortest form that reads back equal.  A class is written as its module and name,
+``__main__.Tether``, or ``mse.Spring`` for mse's own.  Reading looks these names up among the classes already defined; it
+never imports or runs anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..validation import json_shapes as js
 from ..validation.arguments import called, shown
 from .system import MSystem
 
-_DEEPEST = 50  # levels of subsystems: reading and writing recurse for each, a few times over
+_DEEPEST = 50  # levels of subsystems: reading and writing take a few recursions for each
 
 # -- content of files ----------------------------------------------------------------------------------------------
 POSE = js.optional(js.entries({"o": js.numbers(3), "U": js.numbers(3, 3)}))
@@ -70,7 +70,7 @@ def pack_pose(pose: Pose | None) -> Any:
 def _unpack_pose(data: Any) -> Pose | None:
     if data is None:
         return None
-    # the matrix comes back as it was written, to the last bit; only a damaged one fails the check
+    # return the matrix as written, to the last bit; Pose() only checks it
     checked = Pose(data["o"], data["U"])
     return Pose._of(checked.o.copy(), np.array(data["U"], dtype=float))
 
@@ -85,7 +85,7 @@ def _pack_object(obj: MObject) -> dict:
                 raise ModelError(f"{obj.label}: {name}: {error}") from None
         if callable(value):
             raise ModelError(
-                f"{obj.label}: {name} is a function, which a file cannot hold; expected numbers; give a number or a pair, or "
+                f"{obj.label}: {name} is a function, which a file cannot store; expected numbers; give a number or a pair, or "
                 "keep the script that builds the system"
             )
         value = dict(value) if isinstance(value, Mapping) else value
@@ -122,7 +122,7 @@ def _path_within(system: MSystem, frame: Frame) -> str:
 
 
 class SystemReader:
-    """Builds the objects of one file, up to the allowed number of elements; a refusal names the place in the file."""
+    """Builds the objects of one file, up to a number of elements; errors name the place in the file."""
 
     def __init__(self, path: Path, max_elements: int):
         self._path, self._max_elements, self._elements = path, max_elements, 0
@@ -171,14 +171,14 @@ class SystemReader:
         self._elements += obj.element_count
         if self._elements > self._max_elements:
             raise ModelError(
-                f"{label}: with it the file asks for {self._elements} elements; expected at most {self._max_elements} in all; if "
-                "they are wanted, give read_model() a larger max_elements"
+                f"{label}: with it the file has {self._elements} elements; expected at most {self._max_elements} in all; to read "
+                "more, give read_model() a larger max_elements"
             )
         return obj
 
 
 def _class_of(data: dict) -> type[MObject]:
-    """The class of an object, among those defined; without a module, as older files name it, the only one so called."""
+    """The class of an object among those defined; older files give no module, so the name must then be unique."""
     name, known = data["type"], MObject.classes
     if name in known:
         return known[name]

@@ -1,4 +1,4 @@
-"""From a system of objects to elements between numbered frames, and the edges that join frames rigidly."""
+"""From a system of objects to elements between numbered frames, and edges that join frames rigidly."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """One object of the flattened system: a snapshot, its path, its frames' numbers, its internal coordinates' place.
+    """One object of the flattened system: snapshot, path, numbers of its frames, place of its internal coordinates.
 
-    ``owner`` is the path of the object it is a component of, or its own.
+    ``owner`` is its own path, or for a component the path of the object it is part of.
     """
 
     obj: MObject
@@ -30,7 +30,7 @@ class Element:
 
     @property
     def size(self) -> int:
-        """Number of its coordinates: of its frames, and internal ones."""
+        """Number of its coordinates: six for each frame, and internal ones."""
         return 6 * len(self.frames) + self.coordinates.stop - self.coordinates.start
 
     @property
@@ -40,9 +40,9 @@ class Element:
 
 
 class Edges(NamedTuple):
-    """Rigid connections ``U2 = U1 U21, o2 = o1 + U1 o21`` of frames: clamps, and where ``fixed`` further frames of an object.
+    """Rigid connections ``U2 = U1 U21, o2 = o1 + U1 o21``: clamps, and if ``fixed`` frames fixed within an object.
 
-    Arrays over the edges: numbers of the frames ``first`` and ``second``, pose ``o`` (e, 3) and ``U`` (e, 3, 3), ``fixed``.
+    Arrays over the edges: frame numbers ``first`` and ``second``, pose ``o`` (e, 3) and ``U`` (e, 3, 3), ``fixed``.
     """
 
     first: np.ndarray
@@ -54,9 +54,9 @@ class Edges(NamedTuple):
 
 @dataclass(eq=False)
 class Kind:
-    """Elements alike: of one class, with equally many frames, internal coordinates and constraints (``constraint_count``).
+    """Elements of one class with equal numbers of frames, internal coordinates and constraints (``constraint_count``).
 
-    ``members`` are their numbers, ``frames`` (E, F) and ``internal`` (E, c) the numbers of their frames and internal coordinates.
+    ``members`` are their numbers; ``frames`` (E, F) and ``internal`` (E, c) number their frames and internal coordinates.
     """
 
     cls: type[MObject]
@@ -64,13 +64,13 @@ class Kind:
     coordinates: int
     constraint_count: int
     members: list[int]
-    first: list[int]  # frame of each, where the others follow it
+    first: list[int]  # first frame of each element whose frames are consecutive
     frames: np.ndarray = field(init=False)
     internal: np.ndarray = field(init=False)
 
 
 class _Say(NamedTuple):
-    """Members of the contract that a class overrides, so that the others are skipped."""
+    """Which members of the contract a class overrides; the others are skipped."""
 
     fixed_frames: bool
     components: bool
@@ -79,7 +79,7 @@ class _Say(NamedTuple):
 
 
 class _Inside:
-    """The system of a component: only the path of the object it is part of."""
+    """Stands for the system of a component; it only knows the path of the object that the component is part of."""
 
     def __init__(self, path: str):
         self.path = path
@@ -87,16 +87,16 @@ class _Inside:
 
 
 class Flattened:
-    """Elements, numbered frames and rigid edges of a system at any depth, in the order in which things were added.
+    """Elements, numbered frames and rigid edges of a system at any depth, in the order of addition.
 
-    ``ground_of`` gives for each element the ground frame that its initial pose refers to, ``inner`` the frames that
-    components of their object hold.
+    ``ground_of`` gives each element's ground frame, to which its initial pose refers; ``inner`` lists the frames inside objects
+    that components hold.
     """
 
     def __init__(self, source: Snapshot):
         self.elements: list[Element] = []
         self.ground_of: list[int] = []
-        # objects with frames, and the names of these
+        # objects with frames, and the names of the frames
         self.paths: list[str] = []
         self.names: list[tuple[str, ...]] = []
         self.frames = 1
@@ -106,14 +106,14 @@ class Flattened:
         self._second: list[int] = []
         self._poses: list[Pose] = []
         self._fixed: list[tuple[int, int]] = []  # ranges of edges
-        # of every object while it is alive: its first frame, and the places of all behind it by name
+        # by object (kept alive meanwhile): its first frame, and the places of its contents by name
         self._start = {id(source.original): 0}
         self._offset = {id(source.original): {"ground": 0}}
         self._offsets: dict[tuple[str, ...], dict[str, int]] = {}
         self._about: dict[type, _Say] = {}
         self._kinds: dict[tuple[type[MObject], int, int, int], Kind] = {}
         self._span = slice(0, 0)  # of internal coordinates; elements without any share one
-        self._others: dict[int, list[int]] = {}  # frames of elements that do not follow each other
+        self._others: dict[int, list[int]] = {}  # frames of elements whose frames are not consecutive
         self._flatten(source, "", 0)
         self.kinds = list(self._kinds.values())
         self._number_frames()
@@ -153,7 +153,7 @@ class Flattened:
             self._offset[id(original)] = offsets
             if nested:
                 if own.at is not None:
-                    # the subsystem's ground is an ordinary frame; its initial pose is a body's
+                    # the subsystem's ground is an ordinary frame with an initial pose like a body's
                     self._keep(own, say, path, start, count, ground, path)
                 self._flatten(obj, path + ".", start)
                 continue
@@ -181,7 +181,7 @@ class Flattened:
         self.ground_of.append(ground)
 
     def _take_apart(self, obj: MObject, path: str, start: int, ground: int) -> None:
-        """Keep the components of an object; they act between its frames and have none of their own."""
+        """Add the components of an object; they act between its frames and have none of their own."""
         number = {name: start + k for k, name in enumerate(obj.frame_names)}
         for part in obj.components():
             part.element.system = _Inside(path)
@@ -193,7 +193,7 @@ class Flattened:
             self.inner.update(frames)
 
     def _number_frames(self) -> None:
-        """Give all elements their frames' numbers, as rows of their kind's."""
+        """Fill in the frame numbers of all elements, as rows of their kind's array."""
         for kind in self.kinds:
             kind.frames = np.array(kind.first, dtype=np.int64)[:, None] + np.arange(kind.count)
             if self._others:

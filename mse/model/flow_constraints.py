@@ -1,4 +1,4 @@
-"""The flow constraints of a whole system at a configuration, as rows on the velocities of bodies and internal coordinates."""
+"""Flow constraints of a whole system at a configuration, as rows on velocities of bodies and internal coordinates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .topology import Topology
 
 
 class FlowConstraints(NamedTuple):
-    """Rows (m, n) on velocities, and the numbers of the rows of each element that has any."""
+    """Rows (m, n) on velocities, and by element the numbers of its rows."""
 
     slopes: sp.csr_matrix
     numbers: list[tuple[Element, np.ndarray]]
@@ -28,7 +28,7 @@ class FlowConstraints(NamedTuple):
 def flow_constraints(
     assembly: Assembly, at: Configuration, chosen: Callable[[Element], bool] | None = None
 ) -> FlowConstraints:
-    """The rows of all elements, or of some ``chosen`` ones, about the reference points of an assembly's bodies."""
+    """The rows of all elements, or of ``chosen`` ones, about the reference points of an assembly's bodies."""
     t = assembly.topology
     if not t.flow_constrained:
         return FlowConstraints(empty(0, assembly.size), [])
@@ -51,7 +51,7 @@ def flow_constraints(
 def _on_bodies(
     own: np.ndarray, first: int, frames: np.ndarray, inner: np.ndarray, assembly: Assembly, at: Configuration
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries of rows (m, 6 F + q) of an element on the coordinates of bodies: values, rows from ``first`` on, columns."""
+    """Entries of an element's rows (m, 6 F + q) on coordinates of bodies: values, row numbers from ``first`` on, columns."""
     bodies = assembly.body[frames]
     for k, lever in enumerate(at.o[frames] - at.reference[bodies]):
         own[:, 6 * k + 3 : 6 * k + 6] -= own[:, 6 * k : 6 * k + 3] @ cross_matrix(lever)
@@ -63,10 +63,10 @@ def _on_bodies(
 
 
 def refuse_flow_constraints(topology: Topology) -> None:
-    """Raise ModelError where a system has flow constraints and a curve of its equilibria is asked for, which they leave open."""
+    """ModelError if a curve of equilibria is requested of a system with flow constraints, which leave it undetermined."""
     for path in topology.flow_constrained:
         raise ModelError(
-            f"{topology.elements[topology.places[path]].obj.label}: its flow constraint holds no position, so curves of "
-            "equilibria depend on the way there and have no instabilities of their own; expected a system without flow "
-            "constraints; leave it out, or hold the position by a joint"
+            f"{topology.elements[topology.places[path]].obj.label}: its flow constraint fixes no position, so equilibria "
+            "depend on the path and a curve of them is not defined; expected a system without flow constraints; leave it "
+            "out, or fix the position by a joint"
         )

@@ -1,4 +1,4 @@
-"""Poses of frames that edges join rigidly, many at once."""
+"""Poses of frames that edges join rigidly, for many frames at once."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def inverse(o: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def both_ways(first: np.ndarray, second: np.ndarray, count: int) -> sp.coo_array:
-    """The graph (count, count) of edges that lead both ways: from one way SciPy would make a transposed matrix to go back."""
+    """The graph (count, count) of edges in both directions; given one direction, SciPy would build the transposed matrix."""
     ends = np.concatenate([first, second]), np.concatenate([second, first])
     return sp.coo_array((np.ones(len(ends[0])), ends), shape=(count, count))
 
 
 class FrameTree:
-    """Poses of all frames as seen from some of them, each reached along edges by the shortest way.
+    """Poses of all frames relative to their start frames, each reached along edges by the shortest path.
 
-    ``o`` (n, 3), ``U`` (n, 3, 3); ``reached_by`` (n,) is the edge that leads to a frame, -1 where the ways begin.
+    ``o`` (n, 3), ``U`` (n, 3, 3); ``reached_by`` (n,) is the edge that leads to a frame, -1 at a start.
     """
 
     def __init__(self, edges: Edges, count: int, starts: np.ndarray):
-        # a further node beyond all starts, and one search finds all ways
+        # an extra node joined to all starts, so that one search finds all paths
         beyond = np.full(len(starts), count)
         order, before = breadth_first_order(
             both_ways(np.concatenate([edges.first, beyond]), np.concatenate([edges.second, starts]), count + 1), count
@@ -42,7 +42,7 @@ class FrameTree:
         rest = order[len(starts) :]
         if not len(rest):
             return
-        # the edge between a frame and the one before it: the first edge that joins the two
+        # the edge between a frame and its predecessor: the first edge that joins the two
         low, high = np.minimum(edges.first, edges.second), np.maximum(edges.first, edges.second)
         keys = low * count + high
         by_key = np.argsort(keys, kind="stable")
@@ -53,7 +53,7 @@ class FrameTree:
         step_o, step_U = edges.o[edge], edges.U[edge]
         against = edges.first[edge] != come
         step_o[against], step_U[against] = inverse(step_o[against], step_U[against])
-        # generation by generation: the frames before them come in the same order
+        # by distance from the start, so that predecessors come first
         position = np.empty(count, dtype=np.int64)
         position[order] = np.arange(count)
         come_at = position[come]
@@ -65,7 +65,7 @@ class FrameTree:
             start, bound = stop, len(starts) + stop
 
     def contradicted(self, edges: Edges, distance: float, angle: float) -> np.ndarray:
-        """Numbers of the edges that the poses of their frames violate."""
+        """Numbers of the edges that the poses of their frames contradict."""
         used = np.zeros(len(edges.first), dtype=bool)
         used[self.reached_by[self.reached_by >= 0]] = True
         rest = np.flatnonzero(~used)
@@ -78,7 +78,7 @@ class FrameTree:
         return rest[wrong | (2 * np.arcsin(np.minimum(turned, 1.0)) > angle)]
 
     def way_back(self, frame: int) -> list[int]:
-        """Edges from a frame to where its way began."""
+        """Edges from a frame back to the start of its path."""
         found = []
         while self.reached_by[frame] >= 0:
             found.append(int(self.reached_by[frame]))

@@ -1,4 +1,4 @@
-"""All elements of one class: their parameters and frames as arrays, energies, forces, stiffness and constraints in one call."""
+"""All elements of one class: parameters and frames as arrays; energies, forces, stiffness and constraints in one call."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .flattening import Kind
 from .topology import Topology
 
 ALL = slice(None)
-_CACHED = 50_000  # numbers
+_CACHED = 50_000  # numbers in one portion
 
 
 class Group:
-    """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled.
+    """All elements of one class: parameters and frame numbers as arrays, evaluated in one call if compiled.
 
-    ``number`` is its place among the groups of its assembly; ``numbers`` are those of the groups that it is made of, ``slices``
-    where their members are in it; see :func:`joined`.
+    ``number`` is its place among the groups of its assembly.  A group merged from others by :func:`joined` has their
+    ``numbers``, and ``slices`` says where their members are.
     """
 
     def __init__(self, topology: Topology, kind: Kind, number: int):
@@ -63,7 +63,7 @@ class Group:
         return [note for together in self._records.values() for note in together.notes]
 
     def softened(self, ratio: float, load: float) -> Group:
-        """The same group with no mechanism of its elements stiffer than ``ratio`` times their softest, under that load (N)."""
+        """The same group with every mechanism at most ``ratio`` times as stiff as its element's softest, under that load (N)."""
         if not self.compiled:
             return self
         new = copy.copy(self)
@@ -76,7 +76,7 @@ class Group:
         return np.array([not el.obj.conservative for el in self.elements])
 
     def update(self, numbers: Sequence[int]) -> None:
-        """Read the parameters of some members again, in new arrays, as other groups share the old ones."""
+        """Read the parameters of some members again, into new arrays, since other groups share the old ones."""
         self.spans = self.spans.copy()
         for k in numbers:
             self.spans[k] = self.elements[k].obj.span()
@@ -112,7 +112,7 @@ class Group:
 
     @property
     def alike(self) -> Hashable:
-        """What groups have in common that one call evaluates, be they of several classes: kernels and shapes; or nothing."""
+        """Kernels and shapes: groups for which these are equal, even of different classes, can be evaluated in one call."""
         cls = self.cls
         if cls.constraint_kernel is None or cls.kernel is None or cls.defines("power"):
             return self.number
@@ -120,7 +120,7 @@ class Group:
         return cls.kernel, cls.constraint_kernel, cls.follow, tuple(cls.parts), cls.adds_parts, cls.external, *shapes
 
     def memories(self, of_groups: Sequence[np.ndarray], part: slice = ALL) -> np.ndarray:
-        """The memories (E, m) of its members, or of a part of them, from the memories of all groups."""
+        """The memories (E, m) of its members, or of some of them, taken from those of all groups."""
         if len(self.numbers) == 1:
             return writable(of_groups[self.number][part])
         first, end, _ = part.indices(len(self.members))
@@ -167,11 +167,11 @@ class Group:
         return residual, jacobian, hessian
 
     def portions(self, order: int) -> list[slice]:
-        """All members in portions whose matrices, of parts added up, stay in the processor's cache together."""
+        """Slices of members whose matrices (parts added up) fit in the processor's cache together."""
         return self._portions[order == 2]
 
     def _in_portions(self) -> list[list[slice]]:
-        """Without and with stiffness."""
+        """Portions without stiffness, and with it."""
         size, parts = 6 * self.frames.shape[1] + self.internal.shape[1], 1 if self.cls.adds_parts else len(self.parts)
         steps = (max(1, _CACHED // numbers) for numbers in (size, size * (1 + parts * size)))
         return [[slice(k, k + step) for k in range(0, len(self.members), step)] for step in steps]
@@ -180,10 +180,10 @@ class Group:
         self, at: Configuration, order: int, load_factor: float = 1.0, part: slice = ALL, *, summed: bool = False,
         follower_factor: float = 1.0,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-        """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
+        """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter are empty below order 2.
 
-        ``load_factor`` multiplies weights and loads, ``follower_factor`` the forces of powers; ``part`` chooses some of
-        the members.  ``summed`` adds the parts up, (E, 1, n, n).
+        ``load_factor`` multiplies weights and loads, ``follower_factor`` the forces of powers; ``part`` selects members.
+        ``summed`` adds the parts up, (E, 1, n, n).
         """
         found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
         if self.cls.defines("power") and order and follower_factor:
@@ -207,11 +207,14 @@ class Group:
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros((count, parts, sides, sides))
         if not self.cls.has_energy():
             return energy, gradient, stiffness
-        whole, field = stiffness, int(self.cls.defines("power") and not together)  # the power has the first part
+        whole, field = (
+            stiffness,
+            int(self.cls.defines("power") and not together),
+        )  # the power's stiffness goes to the first part
         if field:
             stiffness = np.zeros((count, parts - field, sides, sides))
         if self.cls.kernel is not None:
-            # take() gathers rows in a third of the time that brackets need
+            # take() gathers rows in a third of the time of indexing
             given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), self.memories(at.memory, part)
             self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
         else:
@@ -221,7 +224,7 @@ class Group:
         return energy, gradient, whole
 
     def _evaluate_laws(self, at: Configuration, gravity: np.ndarray, order: int, part: slice, out: tuple) -> None:
-        """Fill energies, gradients and stiffness parts by records, or by the laws of one member after the other."""
+        """Fill energies, gradients and stiffness parts by records, or by calling the law of each member."""
         energy, gradient, stiffness = out
 
         def put(here, found):
@@ -246,24 +249,24 @@ class Group:
                 stiffness[e] = found[2]
 
     def _columns(self, at: Configuration, part: slice) -> np.ndarray:
-        """Origins, orientations and internal coordinates of members, each a row."""
+        """Origins, orientations and internal coordinates of members, one row each."""
         chosen = self.frames[part]
         given = at.o[chosen], at.U[chosen], at.q[self.internal[part]]
         return np.hstack([x.reshape(len(chosen), -1) for x in given])
 
     def _law(self, at: Configuration, gravity: np.ndarray) -> Callable[[int], float]:
-        """The energy of a member by the law itself."""
+        """A function that gives a member's energy by calling its law."""
 
         place = self._place(at)
         return lambda k: self.elements[k].obj.evaluate(*place(k), gravity, 0)[0]
 
     def _place(self, at: Configuration) -> Callable[[int], tuple[list[FramePose], np.ndarray]]:
-        """The frames and internal coordinates of a member."""
+        """A function that gives a member's frames and internal coordinates."""
         return lambda k: (at.frames(self.frames[k]), at.q[self.internal[k]])
 
 
 def alike(groups: Sequence[Group]) -> list[tuple[int, ...]]:
-    """Numbers of the groups that one call evaluates, all that are :attr:`Group.alike`."""
+    """Numbers of the groups that are evaluated in one call, because their :attr:`Group.alike` is equal."""
     found: dict[Hashable, list[int]] = {}
     for g in groups:
         found.setdefault(g.alike, []).append(g.number)
@@ -271,7 +274,7 @@ def alike(groups: Sequence[Group]) -> list[tuple[int, ...]]:
 
 
 def joined(groups: Sequence[Group]) -> Group:
-    """Groups that are :attr:`Group.alike` as one; missing constraints of groups with fewer are filled with zeros."""
+    """Merge groups with equal :attr:`Group.alike`; if a group has fewer constraints, zeros fill up."""
     if len(groups) == 1:
         return groups[0]
     new, ends = copy.copy(groups[0]), np.cumsum([len(g.members) for g in groups]).tolist()

@@ -1,4 +1,4 @@
-"""Initial poses: given by users, or following from objects that are placed already."""
+"""Initial poses, given by users or derived from objects that have a place already."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ log = logging.getLogger("mse")
 def initial_poses(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     """Origins (units, 3) and orientations (units, 3, 3) of the units' reference frames before relaxation.
 
-    Positioned objects place their unit; objects with a rest shape place what is clamped to them; what is left hangs below
-    a placed neighbor at its element's span.
+    Objects with a pose place their unit; objects with a rest shape place what is clamped to them; everything else hangs below a
+    placed neighbor by its element's span.
     """
     if topology.given_poses is not None:
         o, u = topology.given_poses
@@ -33,9 +33,9 @@ def initial_poses(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Placing:
-    """Poses ``o`` (units, 3), ``U`` (units, 3, 3) of the units' reference frames, and which are ``placed`` so far.
+    """Poses ``o`` (units, 3), ``U`` (units, 3, 3) of the units' reference frames, and which units are ``placed`` so far.
 
-    ``by_neighbors``: some poses follow from others, so parameters may change them; ``warned``: a warning named some.
+    ``by_neighbors``: some poses follow from others, so parameters may change them; ``warned``: a warning named some of them.
     """
 
     def __init__(self, topology: Topology):
@@ -45,10 +45,12 @@ class _Placing:
         self.placed = np.zeros(t.units, dtype=bool)
         self.placed[0] = True
         self.warned = self.by_neighbors = False
-        self.pending: dict[int, list[int]] = {}  # units that wait for their own initial pose, and who gives it
+        self.pending: dict[
+            int, list[int]
+        ] = {}  # units that wait for their own initial pose, and the objects that give it
         self.queue = deque([0])
         self.laid: set[int] = set()
-        self.rests: dict[int, list[tuple[int, Pose]]] = {}  # per element: its frames and their poses at rest, along it
+        self.rests: dict[int, list[tuple[int, Pose]]] = {}  # by element: its frames and their poses at rest
         positioned = np.array([k for k, el in enumerate(t.elements) if el.obj.at is not None], dtype=np.int64)
         if len(positioned):
             grounds = np.array(t.system_ground)[positioned]
@@ -69,7 +71,7 @@ class _Placing:
         return self.o, self.U
 
     def _find_hangers(self) -> None:
-        """Elements between several frames, which may place their neighbors, by unit, in order."""
+        """List elements between several frames, which may place their neighbors, by unit and in order."""
         self.frames_of_unit = np.bincount(self.unit)
         self.hangers: list[list[int]] = [[] for _ in range(self.t.units)]
         found = []
@@ -78,7 +80,7 @@ class _Placing:
             for k in kind.members if rests or hangs else ():
                 el = self.elements[k]
                 if el.inner or (kind.cls.defines("joined") and el.obj.joined):
-                    continue  # they place no frames: others stand for them
+                    continue  # these place no frames: their components do
                 if rests:
                     number = dict(zip(el.obj.frame_names, el.frames.tolist(), strict=True))
                     rest = [(number[name], pose) for name, pose in el.obj.rest_poses().items()]
@@ -92,7 +94,7 @@ class _Placing:
                 self.hangers[u].append(k)
 
     def _place_floating(self) -> bool:
-        """Place the first object with an unloaded shape and no other placement at the ground."""
+        """Place the first object that has a rest shape and no other placement at the ground."""
         for rest in self.rests.values():
             if not any(self.placed[self.unit[f]] for f, _ in rest):
                 self._place(int(self.unit[rest[0][0]]), self._offset(rest[0][0]).inverse())
@@ -113,7 +115,7 @@ class _Placing:
 
     # -- initial poses given by the user ----------------------------------------------------------------------
     def _place_all(self, ks: np.ndarray, grounds: np.ndarray) -> None:
-        """Place the units of objects positioned as seen from ground frames that rest, the first one of each unit."""
+        """Place the units of objects whose poses refer to ground frames at rest; the first object of each unit decides."""
         t = self.t
         frames = np.array([self.elements[k].frames[0] for k in ks.tolist()], dtype=np.int64)
         at = [self.elements[k].obj.at for k in ks.tolist()]
@@ -177,7 +179,7 @@ class _Placing:
             if not self._wished(k).is_close(given, 1e-6, 1e-6):
                 self._warn_conflict(k, ks[0])
 
-    # -- what follows from a placed neighbor -----------------------------------------------------------------
+    # -- poses derived from a placed neighbor ----------------------------------------------------------------
     def _place_neighbors(self) -> bool:
         while self.queue:
             progress = False
@@ -197,12 +199,12 @@ class _Placing:
         return not self.placed[unit] and unit not in self.pending
 
     def _lay(self, rest: list[tuple[int, Pose]]) -> bool:
-        """Place what is clamped to an object with a rest shape where that shape puts it, from its first placed frame."""
+        """Place what is clamped to an object with a rest shape as that shape says, from its first placed frame."""
         here, own = next((f, p) for f, p in rest if self.placed[self.unit[f]])
         root = self._frame_pose(here) @ own.inverse()
         free = [(f, p) for f, p in rest if self._free(f)]
         for f, p in free:
-            if self._free(f):  # two of its frames may be clamped to one body
+            if self._free(f):  # two of its frames may be clamped to the same body
                 self._place(int(self.unit[f]), root @ p @ self._offset(f).inverse())
         return bool(free)
 
@@ -227,7 +229,7 @@ class _Placing:
         return progress
 
     def _bend_to_fit(self, rest: list[tuple[int, Pose]]) -> None:
-        """Spread the misfit between frames that were placed from elsewhere evenly over the frames between them."""
+        """Distribute the misfit between two frames placed by others evenly over the frames between them."""
         held = [i for i, (f, _) in enumerate(rest) if self.frames_of_unit[self.unit[f]] > 1]
         for a, b in pairwise(held):
             if b - a < 2 or not all(self.placed[self.unit[rest[i][0]]] for i in (a, b)):

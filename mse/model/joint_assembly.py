@@ -1,4 +1,4 @@
-"""Assembly of joints: a search begins in the state near the given one that satisfies all constraints."""
+"""Assembly of joints: moves a state to a near one that satisfies all constraints, where a search can begin."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ..numerics.precision import EPS
 from ..numerics.tangent import Tangent
 from .evaluation import Evaluation
 
-# Of the largest position: a constraint with a larger residual is violated.  With a hundredth and a hundred times of it
+# Relative to the largest position: a constraint with a larger residual is violated.  With 0.01 and 100 times this
 # tests/statics/test_joint_statics.py::test_hinges_whose_places_are_rounded_to_eleven_digits_fit fails.
 OPEN = 1e-10
-# rad, in one step of assembling joints; with a hundredth of it a motor does not arrive
+# rad in one step of assembling joints; with 0.01 times this a motor does not arrive
 # (tests/statics/test_joint_statics.py::test_a_motor_holds_a_pendulum_at_an_angle).
 _TURN = 0.5
-_CLOSED = 16.0 * EPS  # of the largest position: residual of constraints to rounding of positions
-_ATTEMPTS = 16  # starts from which joints are assembled, before they count as contradicting each other
+_CLOSED = 16.0 * EPS  # relative to the largest position: residual of constraints satisfied to rounding
+_ATTEMPTS = 16  # starts that are tried before joints count as contradicting each other
 
 
 def put_together(here: Evaluation) -> Evaluation:
-    """A state near the given one that satisfies all constraints; if there is none, a ModelError names the joints."""
+    """A state near the given one that satisfies all constraints; if none is found, a ModelError names the joints."""
     if not here.assembly.constraint_count:
         return here
     _refuse_undefined(here)
     measure = here.measure
     if np.abs(here.distances[0]).max() <= OPEN * measure.outermost:
         return restored(here) or here
-    # from afar a turn counts as its displacement; steps of a search count turns less, and would turn bodies far
+    # far from a solution rotations count with their displacement; the search counts them less, which would rotate bodies far
     here = here.measured(replace(measure, metric=measure.reach * measure.metric))
     best: tuple[float, Evaluation] | None = None
     rng = np.random.default_rng(0)
     for attempt in range(_ATTEMPTS):
-        # a stuck assembly restarts from perturbations of growing size
+        # an assembly that is stuck starts again from larger and larger perturbations
         start = here if best is None or attempt % 2 else best[1]
         if attempt:
             start = start.moved(0.03 * (1 + attempt) * measure.size * rng.standard_normal(len(measure.moving)))
@@ -49,14 +49,14 @@ def put_together(here: Evaluation) -> Evaluation:
 
 
 def _nearer(here: Evaluation) -> Evaluation:
-    """Damped Gauss-Newton steps on the sum of squared mismatches, as long as it decreases."""
+    """Damped Gauss-Newton steps on the sum of squared mismatches, while it decreases."""
     residual, length = here.distances
     cost, slow = float(residual @ residual), 0
     for _ in range(500):
         if np.abs(residual).max() <= OPEN * here.measure.outermost:
             return restored(here) or here
         step = here.tangent().restoring(residual)
-        # slopes are right for rotations well below a radian
+        # slopes are valid for rotations well below a radian
         turn = float(np.abs(here.measure.turns(step)).max(initial=0.0))
         longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / here.measure.size)
         share = min(1.0, 1.0 / longest) if longest > 0.0 else 0.0
@@ -80,7 +80,7 @@ def _nearer(here: Evaluation) -> Evaluation:
 def restored(here: Evaluation, tangent: Tangent | None = None) -> Evaluation | None:
     """The nearest state that satisfies all constraints, or None if Newton's method does not converge.
 
-    Memories follow to the end, and along each correction that turns bodies far.
+    Memories are updated at the end, and along each correction that rotates bodies far.
     """
     last, outermost = np.inf, here.measure.outermost
     for _ in range(30):
@@ -100,7 +100,7 @@ def restored(here: Evaluation, tangent: Tangent | None = None) -> Evaluation | N
 
 
 def _displaced(here: Evaluation, step: np.ndarray) -> Evaluation:
-    """The state displaced by a step.  If that turns bodies far, the step is divided, and memories follow each part."""
+    """The state after a step; if it rotates bodies far, it is divided, and memories are updated after each part."""
     turn = float(np.abs(here.measure.turns(step)).max(initial=0.0))
     if not turn > _TURN:  # or not a number
         return here.displaced(step)
@@ -134,7 +134,7 @@ def _contradiction(here: Evaluation) -> str:
     shown = ", ".join(f"{x} misses by {size[x]:.3g}" for x in order[:6])
     more = f" and {len(order) - 6} more" if len(order) > 6 else ""
     return (
-        f"{here.assembly.topology.label}: its joints cannot be put together: as near as {_ATTEMPTS} starts came, {shown}{more} "
+        f"{here.assembly.topology.label}: its joints cannot be put together: in the best of {_ATTEMPTS} attempts {shown}{more} "
         "(m or rad); expected constraints that can all hold at once; correct the poses they are clamped at, their lengths or "
-        "motors' positions, remove one of them, or start nearer to where all of them hold (at=...)"
+        "motors' positions, remove one of them, or start nearer to a state in which all of them hold (at=...)"
     )

@@ -1,4 +1,4 @@
-"""Position actuators and force sensors as rigid links between clusters while the working point is sought."""
+"""Position actuators and force sensors, which link clusters rigidly while the working point is sought."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Link:
     """A position actuator or force sensor as a tree edge between clusters, pointing away from the unit's root.
 
-    ``forward`` is True where frame 1 is on the root's side.
+    ``forward`` is True if frame 1 is on the root's side.
     """
 
     element: int
@@ -29,9 +29,9 @@ class Link:
 
 
 class LinkedUnits:
-    """Clusters joined by position actuators and force sensors: root of each (clusters,), and its pose there.
+    """Clusters joined by position actuators and force sensors: each one's root (clusters,) and its pose relative to it.
 
-    ``o`` (clusters, 3), ``U`` (clusters, 3, 3) are the clusters' first frames as seen from the reference frame of their unit.
+    ``o`` (clusters, 3), ``U`` (clusters, 3, 3) are the clusters' first frames relative to the reference frame of their unit.
     """
 
     def __init__(self, topology: Topology, linked: list[int], weights: np.ndarray, seen: tuple[np.ndarray, np.ndarray]):

@@ -1,4 +1,4 @@
-"""The parameters of a system as data: what results keep of the system that they were computed from."""
+"""The parameters of a system as data, which results keep to document the system they were computed from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .system import Snapshot
 class ParameterRecord(Mapping):
     """Parameters of all objects of a system by their paths: lists, numbers and texts, ``"class"`` among them.
 
-    Functions are recorded by their names alone, as no file can hold them.  The record is made when it is first read.
+    Functions are recorded by name only, since no file can store them.  The record is made when it is first read.
 
     Parameters
     ----------

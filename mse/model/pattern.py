@@ -1,4 +1,4 @@
-"""Where the matrices of elements land in the matrices of a system, and their sums: for search and linear model alike."""
+"""Where the entries of element matrices go in a system's sparse matrices, and their sums, for search and linear model."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .topology import Topology
 
 
 class Nodes(NamedTuple):
-    """Which coordinates the elements with matrices couple, by nodes: a node is the six of a body, or the ones inside an element.
+    """Which coordinates the elements couple, by nodes: a node is a body's six coordinates or an element's internal ones.
 
-    ``kinds`` are these elements, with forces first, ``touched`` (E, N) the nodes of each of a kind, -1 for the ground; ``sizes``
-    how many coordinates each node has.
+    ``kinds`` are the elements that have matrices, those with forces first; ``touched`` (E, N) are the nodes of each element of a
+    kind, -1 for the ground; ``sizes`` are the numbers of coordinates of the nodes.
     """
 
     kinds: Sequence[Kind]
@@ -30,7 +30,7 @@ class Nodes(NamedTuple):
 
     @classmethod
     def of(cls, topology: Topology, body: np.ndarray) -> Nodes:
-        """Those of a system whose frames move with the bodies (frames,), 0 being the ground."""
+        """The nodes of a system whose frames belong to the bodies ``body`` (frames,), 0 being the ground."""
         t = topology
         kinds = forceful(t) + [kind for kind in t.kinds if not kind.cls.exerts_forces() and _moves(kind.cls)]
         bodies = int(body.max())
@@ -53,10 +53,10 @@ def _moves(cls: type[MObject]) -> bool:
 
 
 class Pattern:
-    """The symmetric sparse matrices of a system before they have values; found once for a topology.
+    """The sparsity of a system's symmetric matrices; found once for a topology.
 
-    ``size`` and ``count`` are the numbers of coordinates and entries, ``indices`` and ``indptr`` as in a csr or csc matrix.
-    ``further`` are pairs of nodes that share entries although no element touches both.
+    ``size`` and ``count`` are the numbers of coordinates and entries; ``indices`` and ``indptr`` are as in a csr or csc matrix.
+    ``further`` are pairs of nodes that have entries although no element touches both.
     """
 
     def __init__(self, nodes: Nodes, further: Iterable[tuple[np.ndarray, np.ndarray]] = ()):
@@ -69,13 +69,13 @@ class Pattern:
         for a, b in further:
             self._blocks.couple(a, b)
         self.size, self.count, self.indices, self.indptr = self._blocks.arranged()
-        self.indices.flags.writeable = self.indptr.flags.writeable = False  # all that have this pattern share them
+        self.indices.flags.writeable = self.indptr.flags.writeable = False  # shared by all matrices with this pattern
         self.widths = [_widths(kind) for kind in nodes.kinds]
         self._places: dict[tuple[int, ...], np.ndarray] = {}
         self._parts: tuple[np.ndarray, sp.csc_matrix, np.ndarray] | None = None
 
     def part(self, matrix: sp.csc_matrix, on: np.ndarray) -> sp.csc_matrix:
-        """The rows and columns numbered ``on`` of a matrix; quick for a matrix of this pattern."""
+        """The rows and columns ``on`` of a matrix; fast for a matrix of this pattern."""
         if matrix.indices is not self.zero.indices:
             return matrix[on][:, on].tocsc()
         if self._parts is None or not np.array_equal(self._parts[0], on):
@@ -98,21 +98,21 @@ class Pattern:
         return out
 
     def places(self, numbers: tuple[int, ...]) -> np.ndarray:
-        """Where the first entry of each coordinate lands in each node (E, n, N), for elements of kinds alike; -1 for nowhere."""
+        """Place of the first entry of each coordinate in each node (E, n, N), for elements of similar kinds; -1 for none."""
         if numbers not in self._places:
             touched = np.concatenate([self._nodes.touched[k] for k in numbers])
             self._places[numbers] = self._blocks.rows_between(touched, self.widths[numbers[0]])
         return self._places[numbers]
 
     def all_places(self, number: int) -> np.ndarray:
-        """Where all entries (E, n, n) of the elements of a kind land; -1 for nowhere."""
+        """Places of all entries (E, n, n) of a kind's elements; -1 for none."""
         widths = self.widths[number]
         node, axis = np.repeat(np.arange(len(widths)), widths), ranges(0 * widths, widths)
         first = self.places((number,))[:, :, node]
         return np.where(first < 0, -1, first + axis)
 
     def place(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Where single entries land, by row and column."""
+        """Places of single entries, by row and column."""
         return self._blocks.place(i, j)
 
 
@@ -123,12 +123,12 @@ def _widths(kind: Kind) -> np.ndarray:
 
 @cache
 def _once(parts: int) -> np.ndarray:
-    """Weights (1, p) of matrices that are added as they are."""
+    """Weights (1, p) of matrices that are added unchanged."""
     return np.ones((1, parts))
 
 
 class Sum:
-    """Matrices of elements added up at the places of a pattern."""
+    """A sum of element matrices at the places of a pattern."""
 
     def __init__(self, pattern: Pattern):
         self.pattern = pattern
@@ -141,7 +141,7 @@ class Sum:
         weights: np.ndarray | None = None,
         part: slice = slice(None),
     ) -> None:
-        """Add matrices (E, p, n, n), each times its weight (E or 1, p), of the elements of kinds alike, or of a part."""
+        """Add matrices (E, p, n, n), times weights (E or 1, p), for all elements of similar kinds, or for a ``part`` of them."""
         weights = _once(matrices.shape[1]) if weights is None else weights
         places, widths = self.pattern.places(numbers)[part], self.pattern.widths[numbers[0]]
         if weights.dtype.kind != "c":
@@ -176,11 +176,11 @@ def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int)
 
 
 class Rows:
-    """Where the slopes of all constraints land in one matrix (m, size), found once for a topology.
+    """Where the slopes of all constraints go in one matrix (m, size), found once for a topology.
 
-    ``numbers`` (E, c) are those of the constraints of each group, m where an element has fewer than others; ``coordinates``
-    (E, n) those of its elements, -1 on the ground.  ``places`` (E, c, n) is where its slopes land among the entries; behind the
-    last one are those of no constraint and no coordinate.
+    ``numbers`` (E, c) are the constraints of each group's elements, m if an element has fewer than others; ``coordinates`` (E, n)
+    are the coordinates of its elements, -1 on the ground.  ``places`` (E, c, n) says where each slope goes among the entries;
+    slopes of no constraint or coordinate go after the last entry.
     """
 
     def __init__(self, numbers: Sequence[np.ndarray], coordinates: Sequence[np.ndarray], count: int, size: int):
@@ -197,5 +197,5 @@ class Rows:
         self.indptr = np.searchsorted(entry, size * np.arange(count + 1)).astype(np.int32)
 
     def matrix(self, entries: np.ndarray) -> sp.csr_matrix:
-        """The slopes as one matrix, without zeros: a body that turns along cancels where it counts twice."""
+        """The slopes as one matrix without zeros, which arise if a body holds both frames of a joint and its terms cancel."""
         return without_zeros(entries, self.indices, self.indptr, self.size)

@@ -1,4 +1,4 @@
-"""The searches for equilibria of a system, and its motions, as methods: what users call, with all options and an example each."""
+"""Methods of a system that search for equilibria or compute motions, with all options and an example each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings of the sensors with a ``measure`` in a whole system, at a configuration, and their slopes."""
+"""Readings of all sensors with a ``measure`` at a configuration, and their slopes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .topology import Topology
 
 
 def readings(topology: Topology, at: Configuration) -> Iterator[tuple[str, str, float]]:
-    """Name, unit and value of everything that is read."""
+    """Name, unit and value of every reading."""
     for elements in _measuring(topology):
         for el in elements:
             values = measures.readings(el.obj, at.frames(el.frames), at.q[el.coordinates])
@@ -24,9 +24,9 @@ def readings(topology: Topology, at: Configuration) -> Iterator[tuple[str, str, 
 def reading_slopes(
     topology: Topology, at: Configuration, chosen: Callable[[Element], bool] | None, notes: list[str]
 ) -> dict[str, np.ndarray]:
-    """Changes (outputs, n) of what elements read by their own coordinates, by path; of some ``chosen`` ones where given.
+    """Slopes (outputs, n) of elements' readings by their own coordinates, by path; only for ``chosen`` elements if given.
 
-    ``notes`` receives the notes on laws that cannot be recorded.
+    ``notes`` collects remarks on laws that cannot be recorded.
     """
     found = {}
     for elements in _measuring(topology):

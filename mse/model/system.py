@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .topology import Topology
 
 AnyObject = TypeVar("AnyObject", bound=MObject)
-Clampable = Frame | Place | str | MObject  # what clamp() and between= take
+Clampable = Frame | Place | str | MObject  # what clamp() and between= accept
 
 
 class Clamp(NamedTuple):
@@ -130,7 +130,7 @@ class MSystem(Searches, MObject):
         return obj
 
     def _frames_between(self, obj: MObject, between: Any) -> list:
-        """The frames given for those of an object that is added, one each, or none at all."""
+        """The frames given in ``between``, one for each end frame of the added object, or none at all."""
         count = len(obj.end_frames)
         expected = f"one for each of its {count} ({', '.join(obj.end_frames)})" if count else "none, as it has none"
         if isinstance(between, Clampable | Mapping) or not isinstance(between, Iterable):
@@ -201,7 +201,7 @@ class MSystem(Searches, MObject):
             )
         return frame
 
-    # -- looking things up ------------------------------------------------------------------------------------
+    # -- looking up -------------------------------------------------------------------------------------------
     @property
     def ground(self) -> Frame:
         """The inertial frame of the outermost system; of a subsystem, a frame to be clamped."""
@@ -294,7 +294,7 @@ class MSystem(Searches, MObject):
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        # pickles and deep copies begin anew
+        # copies and pickles do not take the last search along
         return self.__dict__ | {"_prepared": None}
 
     def copy(self, name: str) -> Self:
@@ -371,10 +371,10 @@ class MSystem(Searches, MObject):
 
 
 class Snapshot:
-    """A system at one moment; later changes of the ``original`` do not reach it.
+    """A copy of a system at one moment; later changes of the ``original`` do not affect it.
 
-    ``system`` is a copy without its contents; ``objects`` (snapshots of subsystems among them) are copies in the order of
-    ``originals``, which the ``clamps`` still refer to.
+    ``system`` is a copy without contents; ``objects`` are copies in the order of ``originals`` (snapshots for subsystems), and
+    ``clamps`` still refer to the originals.
     """
 
     __slots__ = ("_place", "clamps", "objects", "original", "originals", "system")
@@ -385,7 +385,7 @@ class Snapshot:
         self.originals = list(system._objects.values())
         self.objects = [Snapshot(o) if isinstance(o, MSystem) else o._snapshot() for o in self.originals]
         self.clamps = list(system._clamps)
-        self._place: dict[str, int] | None = None  # of each object by name, from the first look-up on
+        self._place: dict[str, int] | None = None  # place of each object by name, made at the first look-up
 
     def _number(self, name: str) -> int | None:
         if self._place is None:
@@ -394,21 +394,21 @@ class Snapshot:
 
     @property
     def name(self) -> str:
-        """That of the system."""
+        """Name of the system."""
         return self.system.name
 
     def __getitem__(self, path: str) -> MObject:
-        """The object at a path, "" being the system itself; UnknownNameError with the nearest name otherwise."""
+        """The object at a path, "" being the system itself; otherwise UnknownNameError with the nearest name."""
         here: Snapshot | MObject | None = self
         for name in path.split(".") if path else ():
             k = here._number(name) if isinstance(here, Snapshot) else None
             here = None if k is None else here.objects[k]
         if here is None:
-            return self.restored(self.name)[path]  # refuses it
+            return self.restored(self.name)[path]  # raises the error
         return here.system if isinstance(here, Snapshot) else here
 
     def differences(self, system: MSystem) -> dict[str, MObject] | None:
-        """Snapshots of the objects, by path, that have become different in a system since; None where it differs in more."""
+        """Snapshots, by path, of the objects whose parameters have changed in the system since; None if more has changed."""
         own, known = vars(system), vars(self.system)
         if any(
             own.get(k) is not known.get(k) for k in (own.keys() | known.keys()) - {"_objects", "_clamps", "_prepared"}
@@ -429,7 +429,7 @@ class Snapshot:
         return found
 
     def changed(self, others: Mapping[str, MObject]) -> Snapshot:
-        """The same with other objects at some paths; "" is the system itself."""
+        """The same system with other objects at some paths; "" is the system itself."""
         new = copy.copy(self)
         new.system = others.get("", self.system)
         new.objects = list(self.objects)
@@ -445,7 +445,7 @@ class Snapshot:
         return new
 
     def restored(self, name: str) -> MSystem:
-        """A system like this one under some name, independent of everything."""
+        """An independent system with these contents under some name."""
         return self._restored(name, {})
 
     def _restored(self, name: str, known: dict[int, MObject]) -> MSystem:

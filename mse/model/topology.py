@@ -1,7 +1,7 @@
 """Numbered frames to clusters of clamped frames, and to rigid units.
 
-A *cluster* is what clamps hold together.  A *unit* is what moves as one while the working point is sought: clusters
-joined by position actuators and force sensors, whose two frames coincide there.  Unit 0 holds the ground.
+A *cluster* is a set of frames joined by clamps.  A *unit* moves as one body while the working point is sought: it consists of
+clusters joined by position actuators and force sensors, whose two frames coincide then.  Unit 0 contains the ground.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .frame_tree import FrameTree, both_ways, inverse
 from .links import Link, LinkedUnits
 from .system import MSystem, Snapshot
 
-# m per meter of model, and rad: rounding of poses typed in or composed, far below any real offset (with a hundredth and a
-# hundred times of it tests/model/test_systems.py passes).
+# rad, and m per meter of model: rounding of poses typed in or composed, far below any real offset (tests/model/test_systems.py
+# passes with 0.01 and 100 times this).
 _MISMATCH = 1e-9
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 
@@ -35,9 +35,8 @@ _AXES = ("x", "y", "z", "ax", "ay", "az")
 class Topology:
     """Frames, clusters and units of a system, fixed for all its poses.
 
-    Arrays are indexed by frame: ``unit`` and ``cluster`` (n,), and ``offset_o`` (n, 3), ``offset_U`` (n, 3, 3), the pose
-    of each frame as seen from the reference frame of its unit.  ``kinds`` are the elements that are alike, ``clusters`` and
-    ``units`` counts.
+    Arrays are indexed by frame: ``unit`` and ``cluster`` (n,), and ``offset_o`` (n, 3), ``offset_U`` (n, 3, 3), the pose of each
+    frame relative to the reference frame of its unit.  ``kinds`` groups similar elements; ``clusters`` and ``units`` are counts.
     """
 
     def __init__(self, system: MSystem):
@@ -52,7 +51,7 @@ class Topology:
         self._paths, self._names = flat.paths, flat.names
         self._inner_frames = flat.inner
         self.frames = flat.frames
-        # initial poses of units, once they are known and users have given them all
+        # initial poses of units, kept if users have given all of them
         self.given_poses: tuple[np.ndarray, np.ndarray] | None = None
         self._refuse_unconnected(flat.edges)
         compile_ahead([kind.cls.kernel for kind in self.kinds])
@@ -69,7 +68,7 @@ class Topology:
         return ["ground", *(f"{path}.{name}" for path, names in pairs for name in names)]
 
     def same_frames(self, other: Topology) -> bool:
-        """Whether another topology has frames of the same names."""
+        """Whether another topology has frames with the same names."""
         return self._paths is other._paths or (self._paths == other._paths and self._names == other._names)
 
     @cached_property
@@ -78,7 +77,7 @@ class Topology:
         return [self.cluster_name(c) for c in self.unit_root]
 
     def cluster_name(self, cluster: int) -> str:
-        """Path of the heaviest body that a cluster holds, or the name of its first frame."""
+        """Path of the heaviest body in a cluster, or the name of its first frame."""
         body = self._heaviest[cluster]
         if cluster == 0:
             return "ground"
@@ -86,13 +85,13 @@ class Topology:
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of the coordinates: six of each unit, then the internal ones."""
+        """Names of the coordinates: six for each unit, then the internal ones."""
         names = [f"{name}.{axis}" for name in self.unit_names[1:] for axis in _AXES]
         return tuple(names + [q for el in self._with_coordinates() for q in full_names(el.obj, el.path)])
 
     @cached_property
     def coordinate_owners(self) -> tuple[str, ...]:
-        """Path of the object that each coordinate belongs to; of frames clamped together without a body, the first one's."""
+        """Path of the object that each coordinate belongs to; for frames clamped together without a body, the first object."""
         inner = self.inner_units()
         bare = {int(self.masters[c]) for c in self.unit_root if self._heaviest[c] < 0}
         units, names = self.unit.tolist(), list(self.unit_names)
@@ -105,11 +104,11 @@ class Topology:
 
     @cached_property
     def coordinate_bodies(self) -> np.ndarray:
-        """Number of the body that each coordinate moves, six for each, -1 for internal ones."""
+        """Number of the body that each coordinate moves, -1 for internal coordinates."""
         return np.concatenate([np.repeat(np.arange(self.units - 1), 6), np.full(self.internal, -1)])
 
     def force_unit(self, coordinate: int) -> str:
-        """Unit of the force along a coordinate, with a blank before it; none where it is not known."""
+        """Unit of the force along a coordinate, with a blank before it; empty if unknown."""
         if self.coordinate_bodies[coordinate] < 0:
             unit = effort_unit_of(self.coordinate_names[coordinate])
             return f" {unit}" if unit else ""
@@ -126,9 +125,9 @@ class Topology:
 
     @cached_property
     def arms(self) -> tuple[np.ndarray, float]:
-        """Root mean square lever arm (m) at which elements hold each unit (units,), and a typical one of the bodies, or 0.
+        """Rms lever arm (m) of the elements that hold each unit (units,), and a typical one of the bodies, or 0.
 
-        That of the ground is the distance of its frames from the world's origin, which may be anywhere.
+        For the ground the arm is the distance of its frames from the world's origin, which may be anywhere.
         """
         arms, held = np.zeros(self.units), np.zeros(self.units)
         for kind in self.kinds:
@@ -160,12 +159,12 @@ class Topology:
 
     @cached_property
     def may_spin(self) -> bool:
-        """Whether dampings may have gyroscopic parts, which hold what its stiffness does not."""
+        """Whether dampings may have gyroscopic parts, which hold motions that the stiffness leaves free."""
         return any(kind.cls.has_damping() and not of_mse(kind.cls) for kind in self.kinds)
 
     # -- variants ---------------------------------------------------------------------------------------------
     def changed(self, others: Mapping[str, MObject]) -> Topology | None:
-        """The same topology with other objects at some paths, or None where they differ in more than parameters.
+        """The same topology with other objects at some paths, or None if more than parameters differ.
 
         "" is the system itself.
         """
@@ -182,13 +181,13 @@ class Topology:
             if path not in self.places or obj.defines("components") or obj.defines("joined"):
                 return None  # its components or partners may depend on its parameters
             if self._loose:
-                return None  # what had no weight may fall now
+                return None  # it may fall now that it has a weight
             old = self.elements[self.places[path]]
             snapshot = obj._snapshot()
             if _held(snapshot) != _held(old.obj) or _coordinates(snapshot) != _coordinates(old.obj):
                 return None
             if _held(snapshot) and any(kind.cls.defines("joined") for kind in self.kinds):
-                return None  # a gear knows its joints
+                return None  # a gear refers to its joints
             if snapshot.at is not old.obj.at:
                 new.given_poses = None
             new.elements[self.places[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
@@ -197,7 +196,7 @@ class Topology:
         return None if massive and not new._has_heaviest_of(self) else new
 
     def retold(self, others: Mapping[str, MObject]) -> Topology:
-        """The same topology with other objects at some paths that differ in nothing that forces depend on."""
+        """The same topology with other objects at some paths, if they differ in nothing that forces depend on."""
         new = copy.copy(self)
         new.source, new.elements = self.source.changed(others), list(self.elements)
         for path, obj in others.items():
@@ -209,7 +208,7 @@ class Topology:
 
     @cached_property
     def lossy(self) -> list[int]:
-        """Numbers of the elements that have loss factors, and of components, which have to agree on them."""
+        """Numbers of elements with loss factors, and of components, whose loss factors have to agree."""
         return [
             k
             for kind in self.kinds
@@ -219,14 +218,14 @@ class Topology:
         ]
 
     def _lose_again(self, others: Iterable[str]) -> None:
-        """Look again which of the elements at some paths have a loss factor."""
+        """Update which elements at some paths have a loss factor."""
         if "lossy" in vars(self):
             again = {self.places[path] for path in others if path in self.places}
             found = {k for k in again if losses.loses(type(obj := self.elements[k].obj)) and obj._values["loss"]}
             self.lossy = sorted((set(self.lossy) - again) | found)
 
     def _has_heaviest_of(self, former: Topology) -> bool:
-        """Whether the same bodies are the heaviest of their clusters, and of units, as they were."""
+        """Whether the heaviest bodies of clusters and units are still the same."""
         weights = self._heaviest_bodies(bool(self.links))
         units = [(link.child, self.unit_root[self.unit_of_cluster[link.child]]) for link in self.links]
         return np.array_equal(self._heaviest, former._heaviest) and not any(
@@ -253,7 +252,7 @@ class Topology:
 
     # -- clusters ---------------------------------------------------------------------------------------------
     def _cluster_frames(self, edges: Edges) -> None:
-        """Number the clusters by their first frames, and follow the edges from these to all the others."""
+        """Number the clusters by their first frames, and follow the edges from these to all other frames."""
         n = self.frames
         self.clusters, cluster = connected_components(both_ways(edges.first, edges.second, n), connection="strong")
         first = np.empty(self.clusters, dtype=np.int64)
@@ -261,7 +260,7 @@ class Topology:
         self.cluster_first = np.sort(first)
         self.cluster = np.searchsorted(self.cluster_first, first[cluster])
         tree = FrameTree(edges, n, self.cluster_first)
-        self._seen = tree.o, tree.U  # of each frame from the first one of its cluster
+        self._seen = tree.o, tree.U  # pose of each frame relative to the first one of its cluster
         origins = edges.o[edges.o.any(axis=1)]
         size = max(1.0, float(np.linalg.norm(origins, axis=1).max(initial=0.0)))
         wrong = tree.contradicted(edges, _MISMATCH * size, _MISMATCH)
@@ -288,10 +287,10 @@ class Topology:
         )
 
     def _heaviest_bodies(self, linked: bool) -> np.ndarray:
-        """Masses (kg) of the clusters' heaviest bodies; these and their frames become the clusters' names and masters."""
+        """Masses (kg) of the clusters' heaviest bodies, which give the clusters their names and reference frames."""
         self._heaviest = np.full(self.clusters, -1)
         self.masters = self.cluster_first.copy()
-        self.named_by_mass = False  # whether masses decided anything
+        self.named_by_mass = False  # whether masses have decided any name
         weights = np.zeros(self.clusters)
         bodies = [kind for kind in self.kinds if kind.count == 1 and kind.cls.has_mass()]
         crowded = sum(np.bincount(self.cluster[kind.frames[:, 0]], minlength=self.clusters) for kind in bodies) > 1
@@ -339,7 +338,7 @@ class Topology:
         self.offset_o, self.offset_U = placed_frames(back_o, back_U, self.cluster, o, u)
 
     def refuse_rigid_loop(self, element: int) -> None:
-        """Raise the message of a position actuator or force sensor whose frames are held together twice."""
+        """Raise an error for a position actuator or force sensor whose frames are also joined by another path."""
         obj = self.elements[element].obj
         what = "its force is then not determined" if obj.role == "reaction" else "its displacement is then blocked"
         raise ModelError(
@@ -348,19 +347,19 @@ class Topology:
         )
 
     def inner_units(self) -> set[int]:
-        """Units that are nothing but a node inside one object."""
+        """Units that are only a node inside an object."""
         if not self._inner_frames:
             return set()
         frames = np.bincount(self.unit, minlength=self.units)
         return {int(self.unit[f]) for f in self._inner_frames if frames[self.unit[f]] == 1 and self.unit[f]}
 
     def _check_held(self) -> None:
-        """Refuse what falls: units with weight that no chain of elements ties to the ground."""
+        """Refuse units with weight that no chain of elements ties to the ground, which would fall."""
         first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for kind in self.kinds:
             if kind.cls.exerts_forces() and kind.count:
                 units = self.unit[kind.frames]
-                # a constraint on a single frame holds it in the world
+                # a constraint on a single frame fixes it in the world
                 others = units[:, 1:] if kind.count > 1 else 0 * units if kind.cls.constrains() else units
                 first.append(np.repeat(units[:, 0], others.shape[1]))
                 second.append(others.ravel())

@@ -1,4 +1,4 @@
-"""Topology and assembly of a system that has changed: what does not depend on the changes is shared."""
+"""Topology and assembly of a changed system, which share everything that does not depend on the changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .topology import Topology
 
 
 def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[Topology, Assembly]:
-    """Topology and assembly of a system, with all that stayed the same since they were made the ``last`` time."""
+    """Topology and assembly of a system; what has not changed since the ``last`` time is used again."""
     changed = None if last is None else last[0].source.differences(system)
     if changed is not None:
         topology = last[0].changed(changed) if changed else last[0]
@@ -22,7 +22,7 @@ def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[T
 
 
 def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObject]) -> tuple[Topology, Assembly]:
-    """Topology and assembly of the system with other objects at some paths, sharing all that does not depend on them."""
+    """Topology and assembly of the system with other objects at some paths; everything that does not depend on them is shared."""
     new = topology.changed(changed)
     if new is not None:
         return new, assembly.changed(new, changed)

@@ -1,4 +1,4 @@
-"""Which motions have no curvature, which a negative one, and of which rounding hides the sign: the one place that decides it."""
+"""The one place that decides which motions have no curvature, which a negative one, and which are undetermined by rounding."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .tangent import Tangent
 
 log = logging.getLogger("mse")
 
-# Of motions that rounding may hide: how many are computed one by one, how many of more than these are, all others being counted;
-# and restarts and blocks of vectors after which a search is given up.  With a half and three times of each
-# tests/numerics/test_curvatures.py passes; with a third of _SOME
+# Of motions that rounding may hide: the most that are computed one by one, how many of a larger crowd are computed (the others
+# are counted), and the restarts and blocks of vectors after which a search is given up.  tests/numerics/test_curvatures.py
+# passes with half and three times each; with a third of _SOME
 # test_only_soft_motions_are_sought_beside_free_ones_of_their_parts finds a crowd where there is none.
 _EACH = 100
 _SOME = 12
@@ -37,12 +37,11 @@ _BLOCKS = 60
 
 @dataclass(frozen=True, eq=False)
 class Curvatures(ReadOnly):
-    """Motions that a stiffness does not clearly resist, in columns of unit length.
+    """Motions without clearly positive stiffness, in columns of unit length.
 
-    ``null`` (n, m) is an orthonormal basis of those without curvature, the first ``local`` of which move one body each;
-    ``negative`` (n, k) are orthonormal motions with the negative curvatures ``below_zero`` (k,); ``undetermined`` (n, u) are
-    those with curvatures ``within_noise`` (u,) that may be rounding.  Where very many may be, the others are only counted:
-    there are ``more`` of them.
+    ``null`` (n, m) is an orthonormal basis of motions without curvature; its first ``local`` columns move one body each.
+    ``negative`` (n, k) are orthonormal motions with the negative curvatures ``below_zero`` (k,).  ``undetermined`` (n, u) have
+    curvatures ``within_noise`` (u,) that may be rounding.  If there are very many of these, ``more`` counts those not computed.
     """
 
     null: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
@@ -55,18 +54,18 @@ class Curvatures(ReadOnly):
 
     @property
     def doubts(self) -> int:
-        """How many motions have a curvature that may be rounding."""
+        """Number of motions whose curvature may be rounding."""
         return self.undetermined.shape[1] + self.more
 
     @property
     def clear(self) -> bool:
-        """Whether no motion is without curvature or may be."""
+        """Whether every motion clearly has a curvature."""
         return not self.null.shape[1] and not self.doubts
 
     @staticmethod
     @lru_cache(maxsize=32)
     def none(n: int) -> Curvatures:
-        """Those of a stiffness that resists every motion: none."""
+        """The result for a stiffness that resists every motion: no columns."""
         return Curvatures(no_columns(n), 0, np.zeros((n, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
 
 
@@ -75,10 +74,10 @@ def classify(
 ) -> Curvatures:
     """The motions that a stiffness k (n, n), known up to its ``noise`` (n,), does not clearly resist.
 
-    A curvature of more than :data:`SURE` noises is what it is.  One of less than a noise is zero, unless it is the lowest of a
-    series of soft motions (see :func:`.without_curvature`).  All others are not determined.  Motions are compared by noise, so
-    what is found does not depend on the units of coordinates.  The first ``6 bodies`` coordinates are those of bodies;
-    ``allowed`` are the motions that constraints leave, ``factors`` serve for the pattern of k.
+    A curvature of more than :data:`SURE` noises is taken as it is.  One below a noise is zero, unless it is the lowest of a
+    series of soft motions (see :func:`.without_curvature`).  All others are undetermined.  Curvatures are measured in noises,
+    so results do not depend on the units of coordinates.  The first ``6 bodies`` coordinates belong to bodies; ``allowed`` are
+    the motions that constraints leave; ``factors`` fit the pattern of k.
     """
     n = k.shape[0]
     if n == 0:
@@ -101,25 +100,26 @@ def classify(
 
 
 def _within(weight: np.ndarray, allowed: Tangent) -> np.ndarray | None:
-    """A basis of the motions allowed (n, s), over ``weight`` (n,) with which the noise is 1; None where rows become dependent.
+    """A basis (n, s) of the allowed motions, scaled by ``weight`` (n,) to noise 1; None if rows become dependent.
 
-    It is found there: rounding of a basis found before would move what is stiff along with what has hardly any noise.
+    The basis is found after scaling.  Rounding of a basis found before would let stiff coordinates move with nearly noiseless
+    ones.
     """
     basis = allowed.scaled(weight).basis
     return basis if basis.shape[1] == allowed.basis.shape[1] else None
 
 
 def _surely_positive(a: np.ndarray, count: int) -> bool:
-    """Whether every eigenvalue of a stiffness (s, s), of ``count`` coordinates and with a noise of 1, is above rounding."""
+    """Whether all eigenvalues of a stiffness (s, s) with noise 1, of ``count`` coordinates, are above rounding."""
     factor, wrong = dpotrf(a, lower=1)
     if wrong or not len(a):
         return not wrong
-    # rounding of the factor is n eps of its diagonal, which is one noise over eps at most
+    # rounding of the factor is n eps of its diagonal, at most n noises
     return lowest_eigenvalue(factor, np.abs(a).sum(axis=1).max()) > SURE + count
 
 
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:
-    """The same from the span of x (n, s), which contains all motions that the stiffness does not clearly resist."""
+    """:func:`classify` on the span of x (n, s), which contains all motions that the stiffness does not clearly resist."""
     n = len(noise)
     local, idle, parts = (no_columns(n),) * 3 if search is None else (search.local, search.idle, search.parts.null)
     doubts, within_noise = np.zeros((n, 0)), np.zeros(0)
@@ -146,44 +146,44 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
 
 
 class _Near:
-    """How many motions rounding hides: ``hidden`` have less than :data:`SURE` noises, by a ``factor``; some less than one."""
+    """Counts of motions near zero: ``hidden`` have less than :data:`SURE` noises by a ``factor``, some of them less than one."""
 
     def __init__(self, factor: Factor | ConstrainedFactor | None, within: Factor | ConstrainedFactor | None):
         self.factor, self.hidden = factor, _negative(factor)
         self._within = _negative(within)
 
     def crowded(self, count: int) -> bool:
-        """Whether many of a ``count`` of motions are neither free nor clearly held: a search finds its way by gaps."""
+        """Whether many of ``count`` motions are neither free nor clearly held, so that a search finds no gap to stop at."""
         if self.hidden is None or self._within is None:
             return False
         return count - self.hidden > _SOME or self.hidden - self._within > _EACH
 
 
 def _negative(factor: Factor | ConstrainedFactor | None) -> int | None:
-    """How many eigenvalues are below, where the factor has counted them."""
+    """Number of negative eigenvalues, if the factor has counted them."""
     return None if factor is None else factor.negative
 
 
 class _Search:
-    """The search for small curvatures of a large sparse stiffness: by a factor that counts them, and Lanczos on it."""
+    """The search for small curvatures of a large sparse stiffness, by a factor that counts them and by Lanczos iteration."""
 
     def __init__(self, k: sp.csc_matrix, noise: np.ndarray, bodies: int, allowed: Tangent | None, factors: Factors):
         self._k, self._noise, self._bodies, self._allowed, self._factors = k, noise, bodies, allowed, factors
         self.local, self.parts = no_columns(k.shape[0]), Free.none(k.shape[0])
-        self.hidden = 0  # motions that rounding hides, where they are counted and not all computed
+        self.hidden = 0  # motions hidden by rounding, if they are counted and not all computed
         self.idle = _idle(k, 6 * bodies, allowed)
 
     def small(self) -> np.ndarray | None:
-        """Motions (n, s) that span all of less than some noises, but those of bodies and parts; None where there are none.
+        """Motions (n, s) that span all of less than some noises, except those of bodies and parts; None if there are none.
 
-        Free motions ``local`` to one body, ``idle`` coordinates, and motions of ``parts`` that leave the rest at rest, may be
-        very many.
+        Free motions ``local`` to one body, ``idle`` coordinates, and motions of ``parts`` with the rest at rest may be very
+        many, so they are found separately.
         """
         k, noise, idle = self._k, self._noise, self.idle
         if not idle.shape[1] and _negative(self._factor(k, UNPIVOTED)) == 0:
             return None
         self.local = self._single()
-        # Give what is known to be free a stiffness, so that only the rarer shared motions are left to search for.
+        # give known free motions a stiffness, so that only the rarer shared motions are left to find
         top = np.abs(k.data).max(initial=0.0) or 1.0
         known = sp.hstack([self.local, idle], format="csc")
         rest = (k + top * known @ known.T).tocsc() if known.shape[1] else k
@@ -214,10 +214,10 @@ class _Search:
     def _shared(
         self, k: sp.csc_matrix, factor: Factor | ConstrainedFactor, near: _Near, crowded: bool
     ) -> np.ndarray | None:
-        """The same of a stiffness k (n, n) of what is not known yet, by the ``factor`` that has counted it; None if not found.
+        """:meth:`small` for a stiffness k (n, n) of unknown motions, by the ``factor`` that has counted them; None if not found.
 
-        Found are motions of less than a thousand noises; if soft ones are ``crowded`` there, of less than :data:`SURE` noises; if
-        these are very many, too, all that fall and some of the others, which are counted.
+        It finds motions of less than a thousand noises; if soft ones are ``crowded`` there, those of less than :data:`SURE`
+        noises; if these are very many, too, all unstable ones and some of the others, which are counted.
         """
         n, known = k.shape[0], self.parts.null.shape[1]
         left = factor.negative - known
@@ -232,13 +232,13 @@ class _Search:
         return self._beyond(near.factor) if found is None and hidden <= _EACH and near.factor is not None else found
 
     def _beyond(self, factor: Factor | ConstrainedFactor) -> np.ndarray | None:
-        """Of 1/(mu - sought), the negative ones belong to just the eigenvalues below what is sought."""
+        """Eigenvectors for the negative values of 1/(mu - limit): these belong to the eigenvalues mu below the limit."""
         return _below(factor, sp.diags(self._noise, format="csr"), self.parts.by_noise)
 
     def _some(self, k: sp.csc_matrix, hidden: int) -> np.ndarray | None:
-        """All motions (n, s) that fall, and some of the ``hidden`` others of less than :data:`SURE` noises.
+        """All unstable motions (n, s), and some of the ``hidden`` others of less than :data:`SURE` noises.
 
-        Eigenvalues on a growing space are no lower than those of the stiffness, so what is found there is hidden, converged or
+        Eigenvalues on a growing space are not below those of the stiffness.  So small ones are hidden motions, converged or
         not, and the work is bounded.
         """
         factor, noise = self._factor(k, -SURE), sp.diags(self._noise, format="csr")
@@ -263,7 +263,7 @@ class _Search:
         return np.hstack([x, solve(noise @ search.vectors(s[:, soft]))])
 
     def _factor(self, k: sp.csc_matrix, below: float) -> Factor | ConstrainedFactor | None:
-        """The factor of what a stiffness exceeds some noises by; None where that is exactly singular."""
+        """The factor of a stiffness minus ``below`` noises; None if that is exactly singular."""
         try:
             if self._allowed is None:
                 return self._factors(k, -below * self._noise)
@@ -277,11 +277,11 @@ class _Search:
             k if self._allowed is None else sp.vstack([k / top, self._allowed.slopes]).tocsc(), self._bodies
         )
         mu = np.abs(column_products(found, k @ found)) / weighted_squares(self._noise, found)
-        # of many that are soft some have less than a noise
+        # if many motions are soft, some have less than a noise
         return found[:, without_curvature(mu) if np.count_nonzero(mu > 1.0) > _SOME else mu <= 1.0]
 
     def _densely(self) -> np.ndarray:
-        """The same where no factor counts."""
+        """:meth:`small` by a dense method, if no factor counts."""
         n = self._k.shape[0]
         if n > SIZES.dense_eigenpairs:
             log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)
@@ -291,9 +291,9 @@ class _Search:
 
 
 def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> sp.csc_matrix:
-    """Unit vectors (n, m) of the coordinates from the ``first`` on that no stiffness and no constraint knows, such as charges.
+    """Unit vectors (n, m) of coordinates from ``first`` on without stiffness and constraint, such as charges.
 
-    Coils give charges mass and couple their rates with velocities; there is one for each coil, and nothing to search for.
+    Coils give charges mass and couple their rates with velocities.  Each coil has one, and none needs to be searched for.
     """
     known = np.zeros(k.shape[0], dtype=bool)
     known[:first] = True
@@ -304,7 +304,7 @@ def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> sp.csc_matri
 
 
 def _independent(x: np.ndarray, noise: sp.csr_matrix) -> bool:
-    """Whether motions (n, s) are clearly apart; a factor that is nearly singular may solve for one instead of all."""
+    """Whether motions (n, s) are clearly independent; a nearly singular factor may give the same one for all."""
     squares = column_products(x, noise @ x)
     if not np.all(squares > 0.0):
         return False
@@ -315,7 +315,7 @@ def _independent(x: np.ndarray, noise: sp.csr_matrix) -> bool:
 def _beside(
     factor: Factor | ConstrainedFactor, noise: sp.csr_matrix, known: sp.csc_matrix
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Solutions with a factored matrix beside motions that are ``known`` (n, m), orthonormal by the noise (n, n)."""
+    """Solutions with a factored matrix without the ``known`` motions (n, m), which are orthonormal by the noise (n, n)."""
     if not known.shape[1]:
         return factor.solve
     weighed = (noise @ known).tocsc()
@@ -332,7 +332,7 @@ def _below(
 ) -> np.ndarray | None:
     """Eigenvectors (n, s) for the negative eigenvalues of a factored matrix, as many as it has counted, or None.
 
-    Those that are ``known`` (n, m), orthonormal by the noise (n, n), are not among them.
+    The ``known`` motions (n, m), orthonormal by the noise (n, n), are excluded.
     """
     known = no_columns(noise.shape[0]) if known is None else known
     solve, wanted = _beside(factor, noise, known), factor.negative - known.shape[1]
@@ -341,15 +341,15 @@ def _below(
     while True:
         try:
             nu, v = search.find(wanted, 0, 0, _RESTARTS)
-        except RuntimeError:  # the factor does not solve well enough
+        except RuntimeError:  # the factor is too inaccurate for solutions
             return None
         found = int(np.count_nonzero(nu < 0))
         if found == wanted:
-            # Lanczos leaves the root of its tolerance of stiff motions in them, which may bend more than the noise.  One inverse
-            # iteration takes those out but for the ratio of what is sought to their curvature.
+            # Lanczos vectors contain stiff motions by the root of its tolerance, and these may bend more than the noise.  One
+            # inverse iteration reduces them by the ratio of the eigenvalue sought to their curvature.
             x = solve(noise @ v[:, nu < 0])
             return x if _independent(x, noise) else None
         if found == before:
             return None
         before = found
-        search.renew()  # more of them are equal than were found at once
+        search.renew()  # some have equal eigenvalues: search again from a new start

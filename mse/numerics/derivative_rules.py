@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .record import Record
 
 Slopes = list[tuple[int, int]]  # operand, first derivative by it
-Curvatures = list[tuple[int, int, int]]  # two operands, second derivative by them; every pair once
+Curvatures = list[tuple[int, int, int]]  # two operands and the second derivative by them; each pair once
 
 
 def _multiply(r: Record, v, a, b, _):
@@ -33,7 +33,7 @@ def _select(r: Record, v, condition, a, b):
 
 
 def _power(r: Record, v, a, p, _):
-    """0 times an infinite power is 0 at a = 0, as for jets."""
+    """At a = 0, 0 times an infinite power is 0, as for jets."""
 
     def falling(q, x):  # q x**(q - 1)
         return r.select(r.function(m.EQUAL, q, r.zero), r.zero, r.multiply(q, r.power(x, r.subtract(q, r.one))))
@@ -61,7 +61,7 @@ def _angle(r: Record, v, a, order, _):
 
 
 def _one_variable(derivatives: Callable) -> Callable:
-    """The rule of a function from its first and second derivative, of the record, the variable x and the value v."""
+    """The rule for a function, given its first and second ``derivatives`` by record, variable x and value v."""
 
     def rule(r: Record, v, a, *_):
         first, second = derivatives(r, a, v)

@@ -14,20 +14,20 @@ from scipy.sparse.csgraph import connected_components
 
 from ..kernels import dissection as compiled
 
-# Coordinates of a part that is not divided, and number of ends from which a division is tried.  A third or three times of either
-# takes twice the searches for 4 % less work, or a fifth more work, and more
+# Largest part (in coordinates) that is not divided, and number of ends from which a division is tried.  With a third or three
+# times either, there are twice the searches for 4 % less work, or a fifth more work and more
 # (tests/numerics/test_dissection.py::test_cubes_take_half_of_the_work_after_few_searches).
 _LEAF = 300
 _ENDS = 3
-# Of the coordinates of a part: a separator with fewer on one side is refused.  Above a half nothing is divided and cubes fill in
-# (tests/numerics/test_dissection.py::test_fill_of_cubes_grows_as_by_theory), with a hundredth no test fails.
+# A separator with less than this share of a part's coordinates on one side is refused.  Above a half nothing is divided and
+# cubes fill in (tests/numerics/test_dissection.py::test_fill_of_cubes_grows_as_by_theory), with a hundredth no test fails.
 _UNEVEN = 0.2
 
 
 def dissected(first: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """An ordering (n,) of a graph's nodes; the smallest parts, and separators, are ordered by ``rank`` (n,).
+    """An ordering (n,) of a graph's nodes; the smallest parts and the separators are ordered by ``rank`` (n,).
 
-    Node v has ``neighbors[first[v]:first[v + 1]]``, and ``weight[v]`` coordinates.
+    Node v has the neighbors ``neighbors[first[v]:first[v + 1]]`` and ``weight[v]`` coordinates.
     """
     graph = _Graph(first, neighbors, weight)
     parts, later = [np.arange(len(weight))], [np.arange(0)]
@@ -39,7 +39,7 @@ def dissected(first: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, rank
 
 
 class _Graph:
-    """A graph, and work arrays to divide its parts."""
+    """A graph, with work arrays to divide its parts."""
 
     def __init__(self, first: np.ndarray, neighbors: np.ndarray, weight: np.ndarray):
         n = len(weight)
@@ -60,7 +60,7 @@ class _Graph:
             return self._pieces(nodes)
         best, least = None, np.inf
         for distance in self._from_ends(nodes):
-            # half of the coordinates on each side
+            # split at half of the coordinates
             order = np.argsort(distance, kind="stable")
             half = np.searchsorted(np.cumsum(weight[order]), 0.5 * weight.sum())
             separator, left, right = self._separated(nodes[order[:half]], nodes[order[half:]])
@@ -71,13 +71,13 @@ class _Graph:
         return (nodes, []) if best is None else best
 
     def _from(self, nodes: np.ndarray, start: int) -> tuple[np.ndarray, int, int]:
-        """Distances of a part's nodes from ``start``, the number of nodes that it reaches, and the last of them."""
+        """Distances of a part's nodes from ``start``, the number of nodes reached, and the last of them."""
         self._distance[nodes] = -1
         count = compiled.distances(self._first, self._neighbors, self._part, start, self._distance, self._reached)
         return self._distance[nodes], count, self._reached[count - 1]
 
     def _pieces(self, nodes: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Parts that no edge joins; small ones are put together."""
+        """Parts not joined by an edge; small ones are combined."""
         shape = (len(self._weight),) * 2
         whole = sp.csr_matrix((np.ones(len(self._neighbors)), self._neighbors, self._first), shape=shape)
         piece = connected_components(whole[nodes][:, nodes], directed=False)[1]
@@ -86,7 +86,7 @@ class _Graph:
         return nodes[~large[piece]], [each[k] for k in np.flatnonzero(large)]
 
     def _from_ends(self, nodes: np.ndarray) -> Iterator[np.ndarray]:
-        """Distances of a connected part's nodes (k,) from each of its ends in turn, each far from the ends before."""
+        """Distances of a connected part's nodes (k,) from each of its ends in turn, each end far from those before."""
         _, _, end = self._from(nodes, nodes[0])
         nearest = np.full(len(nodes), len(nodes))
         for _ in range(_ENDS):
@@ -96,7 +96,7 @@ class _Graph:
             yield distance
 
     def _separated(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A smallest separator of two sets of nodes, and the rest of both sets."""
+        """A smallest separator of two sets of nodes, and what remains of both sets."""
         side = self._side
         side[left], side[right] = 1, 2
         count = compiled.separator(

@@ -19,7 +19,7 @@ from ..kernels import rotations
 from .numpy_functions import COMPOUND, dot, hypot, matmul, unsupported
 from .precision import EPS
 
-# f, f', f'' of the functions of one variable.
+# f, f', f'' of functions of one variable
 _UNARY: dict[np.ufunc, Callable] = {
     np.negative: lambda x: (-x, -np.ones_like(x), np.zeros_like(x)),
     np.positive: lambda x: (x, np.ones_like(x), np.zeros_like(x)),
@@ -54,7 +54,7 @@ _COMPARE = {
 
 
 def _sqrt(x):
-    # A zero under the root has no derivative; a caller that squares first never meets it.
+    # a zero under the root has no derivative; a caller that squares first never gets here
     r = np.sqrt(x)
     with np.errstate(divide="ignore", invalid="ignore"):
         return r, 0.5 / r, -0.25 / (r * x)
@@ -184,7 +184,7 @@ def _like(x, n: int) -> Jet:
 def _pair(a, b) -> tuple[Jet, Jet]:
     n = (a if isinstance(a, Jet) else b).gradient.shape[-1]
     a, b = _like(a, n), _like(b, n)
-    # numpy aligns shapes from the right, but the derivative axes stand there: pad to equal rank first.
+    # numpy aligns shapes from the right, where the derivative axes are, so pad to equal rank first
     rank = max(a.ndim, b.ndim)
     return tuple(x._linear(lambda v, k, x=x: v.reshape((1,) * (rank - x.ndim) + v.shape)) for x in (a, b))
 
@@ -221,7 +221,7 @@ def _power(a, p):
         return np.exp(_multiply(np.log(a), p))
     p = np.asarray(p, dtype=float)
     x = a.value
-    # 0 * x**(-1) at x = 0 would poison the derivatives of plain squares and first powers.
+    # at x = 0, 0 * x**(-1) would spoil the derivatives of squares and first powers
     first = np.where(p == 0, 0.0, p * x ** np.where(p == 0, 1.0, p - 1))
     second = np.where((p == 0) | (p == 1), 0.0, p * (p - 1) * x ** np.where((p == 0) | (p == 1), 1.0, p - 2))
     return a._chain(x**p, first, second)
@@ -293,7 +293,7 @@ def value_of(x):
 
 
 def rotation_vector(matrix):
-    """``log R`` (3,) rad of a rotation matrix R (3, 3), for use inside a law: of plain arrays, jets and recorded ones.
+    """``log R`` (3,) rad of a rotation matrix R (3, 3), for use inside a law: for plain arrays, jets and recorded arrays.
 
     ``log R = vee(R - R^T)/2 * t/sin t`` with ``cos t = (tr R - 1)/2``; R. M. Murray, Z. Li, S. S. Sastry, "A
     Mathematical Introduction to Robotic Manipulation" (1994), eq. 2.17.  Smooth below pi; at pi it has no derivative.
@@ -310,17 +310,17 @@ def rotation_vector(matrix):
 
 
 def angle_over_sine(cosine):
-    """``t/sin t`` by cos t, for use inside a law: of a number, a jet and a recorded one; smooth below pi, huge there."""
+    """``t/sin t`` from cos t, for use inside a law: for a number, a jet or a recorded array; smooth below pi, huge there."""
     if hasattr(cosine, "angle_over_sine"):
         return cosine.angle_over_sine()
     return _angle_over_sine(np.maximum(cosine, EPS - 1.0))[0]
 
 
 def _angle_over_sine(c):
-    """``f(c) = arccos(c)/sqrt(1 - c^2)`` with f' and f'', by c f' etc. from (1 - c^2) f' = c f - 1."""
+    """``f(c) = arccos(c)/sqrt(1 - c^2)`` with f' and f'', from the differential equation (1 - c^2) f' = c f - 1."""
     d = 1.0 - c
     if d < 0.02:
-        # Taylor series about c = 1: f = sum_k d^k k!/(2k+1)!!, from the same differential equation.
+        # Taylor series about c = 1: f = sum_k d^k k!/(2k+1)!!, from the same differential equation
         f = df = ddf = np.zeros_like(d)
         term = 1.0
         for k in range(24):

@@ -7,16 +7,16 @@ import scipy.sparse as sp
 
 from .precision import DEPENDENT, cleared
 
-# Of the largest squared product of the rows with a motion of a body: a smaller square may be rounding, and the motion null
-# (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
+# Relative to the largest squared product of the rows with a motion of a body: a smaller one may be rounding of zero
+# (tests/numerics/test_null_motions.py, which passes with 0.01 and 100 times this).
 _NEARLY_NULL = 1e-10
-# Of the square of a motion: share that rounding may give to other coordinates, or bodies, than one
-# (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
+# Relative to the square of a motion: the part that rounding may give to coordinates or bodies other than its own
+# (tests/numerics/test_null_motions.py, which passes with 0.01 and 100 times this).
 _BESIDE = 1e-9
 
 
 def alone(shares: np.ndarray) -> np.ndarray:
-    """Which coordinates or bodies, by their shares of the square of a motion, are the whole motion."""
+    """Which coordinates or bodies are the whole motion, by their ``shares`` of its square."""
     return shares > 1.0 - _BESIDE
 
 

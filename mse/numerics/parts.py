@@ -1,9 +1,9 @@
-"""Free motions of parts of a structure that leave the rest at rest, of all parts at once.
+"""Free motions of parts of a structure with the rest at rest, for all parts at once.
 
-The elimination tree divides a sparse matrix into subtrees that are not coupled to each other, only to what is eliminated after
-them (J. Liu, SIAM J. Matrix Anal. Appl. 11 (1990) 134), and the negative pivots in a subtree count the negative eigenvalues of
-its part of the matrix.  Many bodies that spin freely are in many such parts.  Each has few motions, so that one inverse iteration
-with few vectors, all parts beside each other in each, finds those of every part.
+The elimination tree divides a sparse matrix into subtrees.  They are not coupled to each other, only to coordinates eliminated
+later (J. Liu, SIAM J. Matrix Anal. Appl. 11 (1990) 134).  The negative pivots in a subtree count the negative eigenvalues of
+its part of the matrix.  Many freely spinning bodies are in many such parts with few motions each.  So one inverse iteration
+with few vectors, each of which covers all parts, finds the motions of every part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .precision import DEPENDENT, cleared, without_curvature
 from .sparse_tools import add_diagonal, no_columns
 from .tangent import Tangent, normalized, slope_lengths
 
-# Inverse iterations: each takes out stiff motions but for the ratio of what is sought to their curvature.  With one
+# Inverse iterations: each reduces stiff motions by the ratio of the eigenvalue sought to their curvature.  With one
 # tests/test_complexity.py::test_free_motions_of_many_chains_cost_no_search_and_stay_on_them fails, with ten none.
 _ITERATIONS = 3
 
@@ -29,7 +29,7 @@ _ITERATIONS = 3
 class Parts(NamedTuple):
     """Coordinates of parts that are not coupled to each other, one part after the other.
 
-    ``coordinates`` (p,) are those of part i from ``first[i]`` to ``first[i + 1]``, ``counts`` (parts,) the motions sought there.
+    Part i has ``coordinates`` (p,) from ``first[i]`` to ``first[i + 1]``; ``counts`` (parts,) motions are sought in each.
     """
 
     coordinates: np.ndarray
@@ -38,9 +38,9 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, tree: PivotTree, size: int, most: int) -> Parts:
-        """The largest subtrees of at most ``most`` coordinates with a negative eigenvalue that comes in at their top.
+        """The largest subtrees of at most ``most`` coordinates in whose top front a negative eigenvalue appears.
 
-        Coordinates from ``size`` on are multipliers, which have a negative eigenvalue each without any motion.
+        Coordinates from ``size`` on are multipliers; each has a negative eigenvalue that is not a motion.
         """
         signs = (tree.pivots < 0.0).astype(np.int64)
         signs[tree.place[size:]] -= 1
@@ -69,7 +69,7 @@ class Parts(NamedTuple):
         return np.repeat(np.arange(len(self.counts)), np.diff(self.first))
 
     def alike(self, counts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-        """Parts (b,) of one size r with one number of motions, where their coordinates are (b, r), and that number."""
+        """Parts (b,) with the same size r and number of motions, the places of their coordinates (b, r), and that number."""
         shapes, which = np.unique(np.column_stack([np.diff(self.first), counts]), axis=0, return_inverse=True)
         for k, (size, count) in enumerate(shapes):
             if size and count:
@@ -97,12 +97,12 @@ def free_of_parts(
     factors: Factors,
     crowded: bool,
 ) -> Free:
-    """Motions within a noise of a stiffness k (n, n) that move one part each, of few coordinates.
+    """Motions of less than a noise of a stiffness k (n, n) that move one small part each.
 
-    Where soft ones are ``crowded``, only those far below all others in their part are free.
+    If soft motions are ``crowded``, only those far below all others in their part count as free.
 
-    ``factor`` is that of what the stiffness exceeds some noises by, ``below`` of them, on the motions that are ``allowed``.  Not
-    all have to be found; those that are have curvatures of less than one noise, and no forces on the rest hold them.
+    ``factor`` is the factor of k minus ``below`` noises, on the ``allowed`` motions.  Some motions may be missed; those found
+    have curvatures of less than one noise, and the rest exerts no force on them.
     """
     n = len(noise)
     tree = factor.tree
@@ -121,7 +121,7 @@ def free_of_parts(
 
 
 def _soft(parts: Parts, factor: Factor | ConstrainedFactor, noise: np.ndarray) -> np.ndarray:
-    """Motions (p, s) of all parts by inverse iteration, as many of each as are sought there; orthonormal by the noise (p,)."""
+    """Motions (p, s) of all parts by inverse iteration, as many as each part needs; orthonormal by the noise (p,)."""
     most = int(parts.counts.max())
     x = np.random.default_rng(0).standard_normal((len(noise), most))
     x[np.arange(most) >= parts.counts[parts.number][:, None]] = 0.0
@@ -135,9 +135,9 @@ def _soft(parts: Parts, factor: Factor | ConstrainedFactor, noise: np.ndarray) -
 
 
 def _free_alone(parts: Parts, k: sp.csc_matrix, x: np.ndarray, crowded: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Motions (p, s) within the span of x, and which of them (parts, s) have no curvature beyond the noise in their part.
+    """Motions (p, s) in the span of x, and which of them (parts, s) have no curvature beyond the noise within their part.
 
-    Those that have are zero; k (p, p) is the stiffness of all parts.
+    The other motions are set to zero; k (p, p) is the stiffness of all parts.
     """
     push, alone = k @ x, np.zeros(x.shape)
     free = np.zeros((len(parts.counts), x.shape[1]), dtype=bool)
@@ -153,10 +153,10 @@ def _free_alone(parts: Parts, k: sp.csc_matrix, x: np.ndarray, crowded: bool) ->
 def _left_free(
     parts: Parts, x: np.ndarray, noise: np.ndarray, below: float, factor: Factor | ConstrainedFactor
 ) -> np.ndarray:
-    """Which motions x (p, s) of parts (parts, s) the rest does not hold, either.
+    """Which motions x (p, s) of parts (parts, s) are free in the whole structure, too.
 
-    A solution y = x + z with all of the matrix, ``K y + G^T l - s D y = -s D x`` for s times the noise D, is left with forces
-    s D z: of less than its noise where s z is less than y.
+    Solve ``K y + G^T l - s D y = -s D x`` for the whole matrix, with y = x + z and s times the noise D.  The remaining force on
+    y is s D z, which is less than its noise if s z is less than y.
     """
     at, number = parts.coordinates, parts.number
     sides = np.zeros((len(noise), x.shape[1]))
@@ -173,7 +173,7 @@ def _left_free(
 def _factor(
     k: sp.csc_matrix, diagonal: np.ndarray, slopes: sp.csr_matrix | None, factors: Factors
 ) -> Factor | ConstrainedFactor:
-    """The factor of a stiffness (p, p) with something added to its diagonal, under what is left of constraints there (m, p)."""
+    """The factor of a stiffness (p, p) plus a diagonal, under the constraints (m, p) that act there."""
     if slopes is not None:
         slopes = slopes.tocsr()
         slopes = slopes[slope_lengths(slopes) > DEPENDENT]
@@ -184,7 +184,7 @@ def _factor(
 
 
 def _columns(parts: Parts, x: np.ndarray, free: np.ndarray, n: int) -> Free:
-    """Those of the motions x (p, s) of all parts that are ``free`` (parts, s), as sparse columns."""
+    """The motions x (p, s) of all parts that are ``free`` (parts, s), as sparse columns."""
     counts = free.sum(axis=1)
     order = np.argsort(~free, axis=1, kind="stable")  # free ones first
     x = np.take_along_axis(x, order[parts.number], axis=1)

@@ -26,7 +26,7 @@ class Program:
     def __init__(self, steps: np.ndarray, constants: np.ndarray, registers: int):
         self.steps, self.constants, self._registers = steps, constants, registers
         self.loaded = set(steps[steps[:, 0] == m.LOAD, 2].tolist())  # columns of inputs that it reads
-        # programs of what is given to functions, how many numbers, the functions, and the columns of what these find
+        # for each outside function: program of its arguments, their number, the function, and the columns of its results
         self.outside: list[tuple[Program, int, Callable, list[int]]] = []
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class Program:
 
 
 class Lowering:
-    """From nodes to steps.  Only nodes that are needed become steps, sums take in products, and registers are used again.
+    """Turns nodes into steps: only needed nodes become steps, sums absorb products, and registers are used again.
 
     ``outputs`` are pairs of a node and the column where it is stored.
     """
@@ -60,7 +60,7 @@ class Lowering:
         uses = self._uses()
         self.steps = [self._fused(v, uses) for v in sorted(uses)]
         self.steps = [s for s in self.steps if s[1] not in self._inside]
-        self.registers: dict[int, int] = {}  # of constants
+        self.registers: dict[int, int] = {}  # registers of constants
         self.values: list[float] = []
         for operation, v, _ in self.steps:
             if operation == CONSTANT:
@@ -73,7 +73,7 @@ class Lowering:
 
     def _uses(self) -> dict[int, int]:
         """How often each node that is needed is read."""
-        uses = dict.fromkeys(self.columns, 2)  # a stored node stays a step of its own
+        uses = dict.fromkeys(self.columns, 2)  # a stored node remains a step of its own
         self._inside: set[int] = set()  # products that are part of another step
         for v in range(max(uses, default=-1), -1, -1):
             if v in uses:
@@ -86,7 +86,7 @@ class Lowering:
         return tuple(given[: _OPERANDS.get(operation, 2)])
 
     def _fused(self, v: int, uses: dict[int, int]) -> tuple[int, int, tuple[int, ...]]:
-        """Operation, node and operands; a sum takes in a product that nothing else reads."""
+        """Operation, node and operands; a sum absorbs a product that nothing else reads."""
         operation, operands = self.nodes[v][0], self._operands(v)
         if operation == m.ADD:
             for product, rest in (operands, operands[::-1]):
@@ -120,7 +120,7 @@ class Lowering:
                     out.append(
                         (operation, to, *read, *read[:1] * (3 - len(read)))
                     )  # functions of one variable read it twice
-                # no step writes to a register that it reads, or the compiled loop would go number by number
+                # no step may write to a register that it reads, or the compiled loop could not be vectorized
                 free += [place[p] for p in dict.fromkeys(operands) if last[p] == k and p not in self.registers]
             out += [(m.STORE, column, place[v], 0, 0) for column in self.columns.get(v, ())]
             if v not in last and operation != CONSTANT:

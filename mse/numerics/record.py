@@ -1,15 +1,15 @@
 """Records: formulas as lists of scalar operations, which can be differentiated exactly and run for many inputs at once.
 
-A formula is recorded by running it once with :class:`mse.numerics.recorder.Recorded` arrays.  Equal operations are one node, so
-common subexpressions are found as they come.  Gradients come by a reverse sweep, Hessians by edge pushing (R. M. Gower,
-M. P. Mello, "A new framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), derivatives along a
-direction by a forward sweep; all write nodes into the same record, so derivatives have derivatives in turn.
+A formula is recorded by running it once with :class:`mse.numerics.recorder.Recorded` arrays.  Equal operations become one node,
+so common subexpressions are shared.  Gradients use a reverse sweep, Hessians edge pushing (R. M. Gower, M. P. Mello, "A new
+framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), directional derivatives a forward sweep.  All
+write nodes into the same record, so derivatives can be differentiated again.
 
 Why not a library (``benchmarks/derivatives.py``: energy, 12 slopes and 78 second derivatives of 1,000 elements between two
-frames, time of one processor, the same numbers by all): JAX 0.10 takes 9 to 11 s to compile such a law, anew in each process,
-where a record is made in 0.03 to 0.06 s, and 5 to 9 times as long to run it.  CasADi 3.8 makes it as soon and takes 8 to 14 times
-as long in its own machine; by a C compiler, which users would need, it is as fast or up to twice as fast after 1 s for each law.
-Both want functions of their own in place of numpy's, and neither knows how terms are rounded (:meth:`Record.rounding`).
+frames on one processor, with the same numbers by all): JAX 0.10 takes 9 to 11 s to compile such a law, in each process again, and
+runs it 5 to 9 times slower; a record is made in 0.03 to 0.06 s.  CasADi 3.8 is as quick to build and 8 to 14 times slower in its
+own machine.  With a C compiler, which users would need, it runs as fast to twice as fast, after 1 s for each law.  Both need
+their own functions instead of numpy's, and neither knows how terms are rounded (:meth:`Record.rounding`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..kernels import machine as m
 from .derivative_rules import RULES, Curvatures, Slopes
 from .program import CONSTANT, FUNCTIONS, INPUT, MASK, NEGATE, Lowering, Program
 
-_PRODUCTS = 8  # the largest power that is made of products: four of them take less than a power
+_PRODUCTS = 8  # largest power made of products: four of them are faster than a power
 _MOST_NODES = 100_000  # half a second of recording, 50 MB
-# of two evaluations in other orders, with functions that are good to some units in the last place
+# difference of two evaluations in other orders, with functions accurate to some units in the last place
 # (tests/numerics/test_record.py::test_the_rounding_of_a_formula_is_that_of_its_terms)
 _MOST_ULPS = 8.0
 
@@ -37,9 +37,9 @@ _VALUES: dict[int, Callable] = {
 
 
 class Unrecordable(ModelError):
-    """A formula does what no record can hold.
+    """A formula does something that records cannot represent.
 
-    ``by_parameters`` says that it would not if its parameters were numbers.
+    ``by_parameters`` says that it could be recorded if its parameters were numbers.
     """
 
     def __init__(self, message: str, by_parameters: bool = False):
@@ -48,41 +48,41 @@ class Unrecordable(ModelError):
 
 
 class Expansion(NamedTuple):
-    """An input as a function of the variables to second order, where they are zero: derivatives by their numbers, as nodes."""
+    """An input as a function of the variables to second order about zero: derivatives by variable number, as nodes."""
 
     slopes: Mapping[int, int]
     curvatures: Mapping[tuple[int, int], int] = {}
 
 
 class Record:
-    """Nodes (operation, a, b, c) in the order in which they can be evaluated; a, b, c are nodes.
+    """Nodes (operation, a, b, c) in an order in which they can be evaluated; a, b, c are nodes.
 
-    An INPUT is column a of what a program is given, a CONSTANT is number a of ``constants``.  Where the inputs have values, in
-    ``point``, conditions can be asked: a condition answers as at that point and becomes one of the ``guards``.  The record
-    serves where all guards answer the same.
+    An INPUT is column a of a program's inputs, a CONSTANT is number a of ``constants``.  If the inputs have values (``point``),
+    conditions can be decided: each takes its answer at that point and is noted in ``guards``.  The record is valid where all
+    guards have the same answer.
     """
 
     def __init__(self, point: Iterable[float] | None = None):
         self.point = None if point is None else list(point)
-        self.guards: dict[int, bool] = {}  # answers of the conditions that were asked
+        self.guards: dict[int, bool] = {}  # answers of the conditions that were decided
         self.nodes: list[tuple[int, int, int, int]] = []
-        self.varies: list[bool] = []  # whether a node depends on inputs that vary, not on parameters alone
+        self.varies: list[bool] = []  # whether a node depends on varying inputs, not only on parameters
         self.constants: list[float] = []
         self._known: dict[tuple[int, int, int, int], int] = {}
         self._numbers: dict[tuple[float, bool], int] = {}
         self._masked = False  # whether anything is selected
         self._width = 0  # columns of inputs
-        self._outside: list[tuple[Callable, list[int], list[int]]] = []  # functions, nodes given, columns found
+        self._outside: list[tuple[Callable, list[int], list[int]]] = []  # functions, argument nodes, columns of results
         self.zero, self.one, self.two = self.constant(0.0), self.constant(1.0), self.constant(2.0)
 
     # -- nodes ------------------------------------------------------------------------------------------------
     def inputs(self, count: int, first: int, varies: bool = True) -> list[int]:
-        """The inputs of some columns, beginning with ``first``."""
+        """Input nodes for ``count`` columns from ``first`` on."""
         self._width = max(self._width, first + count)
         return [self._node(INPUT, first + k, varies=varies) for k in range(count)]
 
     def outside(self, function: Callable, given: list[int], count: int) -> list[int]:
-        """Nodes of so many numbers that a function finds from the values of some nodes; derivatives take them as fixed."""
+        """Nodes for ``count`` numbers that a function computes from the values of given nodes; derivatives take them as fixed."""
         first = self._width
         self._outside.append((function, given, list(range(first, first + count))))
         return self.inputs(count, first, varies=False)
@@ -112,21 +112,21 @@ class Record:
         return self._node(operation, a, b, c, varies=varies[a] or varies[b] or varies[c])
 
     def number(self, node: int) -> float | None:
-        """The value of a constant; None of everything else."""
+        """The value of a constant; None for all other nodes."""
         operation, a, _, _ = self.nodes[node]
         return self.constants[a] if operation == CONSTANT else None
 
     def holds(self, condition: int) -> bool:
-        """Whether a condition holds, or a number is not zero, at the point of the record."""
+        """Whether a condition holds, or a number is not zero, at the record's point."""
         if condition not in self.guards:
             given = np.array([self.point])
             self.guards[condition] = bool(self.program([(condition, 0)]).run(given, 1)[0, 0])
         return self.guards[condition]
 
     def switches(self) -> list[int]:
-        """A number for each guard on what varies, as nodes: positive while it answers as at the point, of the other sign beyond.
+        """For each guard that varies, a node that is positive while its answer is as at the point, and changes sign with it.
 
-        Of ``a < b`` this is b - a, in its sense; of other conditions it is the condition, 1 or 0.
+        For ``a < b`` it is b - a, with the sign of the answer; for other conditions it is the condition, 1 or 0.
         """
         out = []
         for guard, answer in self.guards.items():
@@ -137,7 +137,7 @@ class Record:
         return out
 
     def negated(self, node: int) -> int | None:
-        """The node whose negative this one is; None where there is none."""
+        """The node whose negative this one is; None if there is none."""
         operation, a, _, _ = self.nodes[node]
         return a if operation == NEGATE else None
 
@@ -198,7 +198,7 @@ class Record:
         return self._step(m.MULTIPLY, a, b) if a < b else self._step(m.MULTIPLY, b, a)
 
     def times(self, a: int, slope: int) -> int:
-        """A derivative times a slope; 0 where the derivative is, whatever the slope of what was not selected is."""
+        """A derivative times a slope; 0 if the derivative is 0, even if the slope of an unselected branch is not finite."""
         if not self._masked or a == self.zero or slope == self.zero:
             return self.multiply(a, slope)
         x, y = self.number(a), self.number(slope)
@@ -219,7 +219,7 @@ class Record:
         return self._step(m.DIVIDE, a, b)
 
     def power(self, a: int, p: int) -> int:
-        """``a**p``; small whole powers by products, half ones by roots."""
+        """``a**p``: small whole powers by products, half powers by roots."""
         exponent = self.number(p)
         if exponent is not None and abs(exponent) == 0.5:
             root = self.function(m.SQRT, a)
@@ -234,7 +234,7 @@ class Record:
         return out if exponent >= 0.0 else self.divide(self.one, out)
 
     def select(self, condition: int, a: int, b: int) -> int:
-        """a where the condition is not 0, else b."""
+        """a if the condition is not 0, else b."""
         x = self.number(condition)
         if x is not None or a == b:
             return a if x is None or x else b
@@ -242,7 +242,7 @@ class Record:
         return self._step(m.SELECT, condition, a, b)
 
     def function(self, operation: int, a: int, b: int | None = None) -> int:
-        """One of the machine's functions, of one variable or two."""
+        """One of the machine's functions of one or two variables."""
         given = [a] if b is None else [a, b]
         values = [self.number(x) for x in given]
         if None not in values and operation in _VALUES:
@@ -251,7 +251,7 @@ class Record:
         return self._step(operation, a, 0 if b is None else b)
 
     def angle(self, a: int, order: int = 0) -> int:
-        """The derivative of an order of ``arccos(a)/sqrt(1 - a^2)``."""
+        """The derivative of the given order of ``arccos(a)/sqrt(1 - a^2)``."""
         return self._step(m.ANGLE, a, self.constant(order))
 
     # -- derivatives ------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class Record:
         return [], []
 
     def gradient(self, output: int) -> dict[int, int]:
-        """Derivatives of a node by all nodes that it depends on and that vary, as nodes."""
+        """Derivatives of a node by all varying nodes that it depends on, as nodes."""
         slopes = {output: self.one}
         for v in range(output, -1, -1):
             if v in slopes:
@@ -283,7 +283,7 @@ class Record:
         return out
 
     def hessian(self, output: int, expansions: Mapping[int, Expansion]) -> dict[tuple[int, int], int]:
-        """Second derivatives of a node by the variables i <= j that its inputs depend on, as nodes; zeros are left out."""
+        """Second derivatives of a node by the variables i <= j that its inputs depend on, as nodes, without zeros."""
         edges = _Edges(self)
         slopes = {output: self.one}
         for v in range(output, -1, -1):
@@ -305,9 +305,9 @@ class Record:
         return {(~i, ~j): x for i, row in edges.rows.items() for j, x in row.items() if i < 0 and j < 0 and ~i <= ~j}
 
     def along(self, outputs: Iterable[int], direction: Mapping[int, int]) -> list[int]:
-        """Derivatives of nodes along a direction: its components by the inputs they belong to, as nodes.
+        """Derivatives of nodes along a direction, which is given by input; components are nodes.
 
-        Inputs may be parameters; outputs may be derivatives, whose derivatives are of one order more.
+        Inputs may be parameters; outputs may be derivatives, which gives derivatives of the next order.
         """
         outputs = list(outputs)
         slopes = dict(direction)
@@ -317,7 +317,7 @@ class Record:
                 continue
             total = self.zero
             for p, slope in self.local(v)[0]:
-                # a masked product stays 0 where its first factor is
+                # a masked product is 0 wherever its first factor is
                 given = (slope, slopes.get(p)) if operation == MASK and p == b else (slopes.get(p), slope)
                 total = total if None in given else self.add(total, self.times(*given))
             if total != self.zero:
@@ -325,7 +325,7 @@ class Record:
         return [slopes.get(node, self.zero) for node in outputs]
 
     def rounding(self, output: int) -> int:
-        """By how much two evaluations of a node may differ: the rounding of all that it is made of, as a node."""
+        """A node with the rounding of another: how much two evaluations of it may differ, from all its terms."""
         total = self.zero
         for v, slope in self.gradient(output).items():
             if self.nodes[v][0] >= 0:
@@ -334,7 +334,7 @@ class Record:
 
     # -- programs ---------------------------------------------------------------------------------------------
     def program(self, outputs: Iterable[tuple[int, int]]) -> Program:
-        """The program that stores nodes in columns of its results, pairs (node, column), without nodes that they do not need."""
+        """The program that stores pairs (node, column) in columns of its results, without nodes that they do not need."""
         found = Lowering(self.nodes, self.constants, list(outputs)).program()
         for function, given, columns in self._outside:
             if not found.loaded.isdisjoint(columns):
@@ -343,14 +343,14 @@ class Record:
 
 
 class _Edges:
-    """Second derivatives of an output by pairs of nodes that it depends on, while operations are taken out from the last on."""
+    """Second derivatives of an output by pairs of nodes, while operations are eliminated from the last to the first."""
 
     def __init__(self, record: Record):
         self.record = record
         self.rows: dict[int, dict[int, int]] = {}
 
     def add(self, p: int, q: int, x: int) -> None:
-        """Add to the derivative by a pair; the rows of both hold it."""
+        """Add to the derivative by a pair; both nodes' rows store it."""
         record = self.record
         if x == record.zero:
             return
@@ -360,7 +360,7 @@ class _Edges:
             self.rows.setdefault(q, {})[p] = row[q]
 
     def push(self, v: int, slopes: Slopes) -> None:
-        """Replace derivatives by a node with those by its operands."""
+        """Replace derivatives by a node with derivatives by its operands."""
         record = self.record
         row = self.rows.pop(v, {})
         own = row.pop(v, None)

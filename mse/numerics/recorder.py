@@ -1,4 +1,4 @@
-"""Arrays that write down what numpy does to them, as nodes of a :class:`mse.numerics.record.Record`."""
+"""Arrays that record what numpy does to them, as nodes of a :class:`mse.numerics.record.Record`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .record import Record, Unrecordable
 
 
 class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array (...) of nodes of a record: numpy functions applied to it become further nodes."""
+    """An array (...) of nodes of a record; numpy functions applied to it add nodes."""
 
     __slots__ = ("nodes", "record")
 
@@ -74,7 +74,7 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         """``arccos(c)/sqrt(1 - c^2)`` of one number c."""
         return Recorded(self.record, self.record.angle(int(self.nodes)))
 
-    # -- what a record cannot follow --------------------------------------------------------------------------
+    # -- what cannot be recorded ------------------------------------------------------------------------------
     def _refusal(self, what: str) -> Unrecordable:
         return Unrecordable(what, not self.varies)
 
@@ -130,10 +130,10 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def outside(function: Callable, count: int, *values):
-    """What a function of numbers finds, (count,): by a search, for instance, which no record can hold; for use inside a law.
+    """Numbers (count,) computed by a function that cannot be recorded, such as a search; for use inside a law.
 
-    Derivatives take what it finds as fixed.  A solution T of ``m(T, x) = 0`` gets its derivatives by two rounds of Newton's
-    method, ``T - m(T, x)/m_T``, each of which is right to one order more.
+    Derivatives take the numbers as fixed.  A solution T of ``m(T, x) = 0`` gets its derivatives from two rounds of Newton's
+    method, ``T - m(T, x)/m_T``, each of which makes one more order exact.
     """
     known = next((x.record for x in values if isinstance(x, Recorded)), None)
     if known is None:
@@ -174,7 +174,7 @@ def _tan(record: Record, a: int) -> int:
 
 
 def _opposite_leg(record: Record, a: int) -> int:
-    """``sqrt(1 - a^2)``, also close to 1."""
+    """``sqrt(1 - a^2)``, accurate also close to 1."""
     return record.function(m.SQRT, record.multiply(record.subtract(record.one, a), record.add(record.one, a)))
 
 
@@ -255,7 +255,7 @@ def _flat(x: Recorded) -> list[Recorded]:
 
 
 def _first(better: Callable) -> Callable:
-    """The place of the first entry that no other is better than, by asking."""
+    """The place of the best entry, decided by recorded conditions."""
 
     def place(x):
         entries = _flat(x)

@@ -48,12 +48,12 @@ _PLACES = 60  # places on a curve, to bound the cost; at most two of the 63 upda
 _KEPT = 8  # merit functions that are kept: the ones of one step
 
 LEFT = (
-    "ended on another branch of equilibria: that of its start ends on the way or leads elsewhere, so that it has snapped "
-    "through, tipped or buckled; seek='nearest' refuses that, trace() shows where it happens"
+    "ended on another branch of equilibria than it began on, because that branch ends or leads elsewhere: the system has snapped "
+    "through, tipped or buckled; seek='nearest' refuses such results, trace() shows where it happens"
 )
 UNKNOWN = (
-    "did not determine whether it is still on its start's branch of equilibria: "
-    "change less at once, or use trace(), to know"
+    "found an equilibrium, but it is not known whether it is still on the branch where it started; make smaller changes or use "
+    "trace()"
 )
 
 Solve = Callable[[Point, float, bool], Step]
@@ -221,7 +221,9 @@ class _Between:
             topology, assembly = self._changed(changed, share)
             new = end.under((1.0 - share) * self._load_factor + share * end.load_factor).neighbor(topology, assembly)
             if not _sorted_alike(topology, assembly.groups, end):
-                raise ModelError(f"{end.label}: other groups of elements between; expected the same")
+                raise ModelError(
+                    f"{end.label}: the systems in between have other groups of elements; expected the same groups"
+                )
             self._known[share] = new
         return self._known[share]
 
@@ -243,7 +245,9 @@ class _Between:
 def _differing(old: Snapshot, new: Snapshot, prefix: str) -> Iterator[tuple[str, tuple[MObject, MObject]]]:
     """Objects whose parameters differ, old and new, by path; ModelError if the systems have different objects."""
     if _made_of(old) != _made_of(new):
-        raise ModelError(f"{new.system.label}: nothing lies between other objects; expected the same, clamped alike")
+        raise ModelError(
+            f"{new.system.label}: the two systems have different objects; expected equal objects, clamped alike"
+        )
     if _differ(old.system, new.system):
         yield prefix.removesuffix("."), (old.system, new.system)
     for a, b in zip(old.objects, new.objects, strict=True):
@@ -289,7 +293,7 @@ def _mean(a: Any, b: Any, share: float) -> Any:
         return (1.0 - share) * a + share * b
     if _equal(a, b):
         return b
-    raise ModelError(f"nothing lies between {a!r} and {b!r}; expected numbers")
+    raise ModelError(f"no value is between {a!r} and {b!r}; expected numbers")
 
 
 def _clamps_moved(old: Snapshot, new: Snapshot) -> bool:

@@ -215,7 +215,7 @@ class Curve:
                 task.tell(known, "%s = %.4g of %.4g", parameter, self.places[-1].value, self.to)
                 self.events += self.advance()
             except Lost:
-                reason = f"lost at {parameter} = {self.places[-1].value:.9g}, where it ends or becomes too sharp"
+                reason = f"lost at {parameter} = {self.places[-1].value:.9g}, where the curve ends or bends too sharply"
                 break
             except KeyboardInterrupt:
                 del self.places[known:]  # their events are not known
@@ -225,9 +225,9 @@ class Curve:
             if self.places[-1].value == self.to:
                 reason = "complete"
             elif self._closes():
-                reason = f"comes back to where it began: no point on it has {parameter} = {self.to:.9g}"
+                reason = f"came back to where it began; no point of the curve has {parameter} = {self.to:.9g}"
             elif len(self.places) >= max_points:
-                reason = f"ended after {max_points} points before {parameter} came to {self.to:.9g}"
+                reason = f"ended after {max_points} points, before {parameter} reached {self.to:.9g}"
         return self._trace(reason)
 
     def _trace(self, reason: str) -> Trace:

@@ -74,7 +74,7 @@ class Instability(Result):
     def table(self) -> Table:
         if not self.found:
             return Table(
-                f"{self.name}: stable up to {self.max_load_factor:.9g} times its loads, which is as far as was looked"
+                f"{self.name}: stable up to {self.max_load_factor:.9g} times its loads, the largest load factor that was tried"
             )
         return Table(
             f"{self.name}: unstable from {self.load_factor:.9g} times its loads on, a {self.kind}; it gives way along "
@@ -95,8 +95,8 @@ def _followed(system: MSystem, max_load_factor: float, task: Task) -> Instabilit
     for el in unloaded._topology.elements:
         if el.obj.without_energy:
             raise ModelError(
-                f"{el.obj.label}: it exerts forces that have no energy, so stability cannot be read from the stiffness; expected "
-                "loads with one"
+                f"{el.obj.label}: it exerts forces without an energy, so stability cannot be read from the stiffness; expected "
+                "loads with an energy"
             )
     _refuse_loads(unloaded, system, max_load_factor)
     curve = _from_no_load(system, unloaded, max_load_factor) or _from_working_point(system, unloaded, max_load_factor)
@@ -109,7 +109,7 @@ def _followed(system: MSystem, max_load_factor: float, task: Task) -> Instabilit
         except KeyboardInterrupt:
             so_far = Instability(system.name, here.value, curve.working_point(here))
             raise Interrupted(
-                f"{system.name}: interrupted; stable up to {here.value:.9g} times its loads, as the result of this error says",
+                f"{system.name}: interrupted; stable up to {here.value:.9g} times its loads, see the result of this error",
                 so_far,
             ) from None
         if events:
@@ -141,18 +141,18 @@ def _from_working_point(system: MSystem, unloaded: WorkingPoint, max_load_factor
     """
     loaded = system.find_working_point(load_factor=1.0 if max_load_factor > 1.0 else 0.5 * max_load_factor, throw=False)
     if not loaded.stable:
-        far = f"under loads there is no stable working point either: {loaded.reason}"
+        far = f"there is no stable working point under loads either: {loaded.reason}"
         raise WorkingPointError(_no_beginning(system, unloaded, far), unloaded)
     back = Curve(ParameterFamily(system, "load_factor", loaded), 0.0)
     try:
         while (here := back.places[-1]).value > 0.0:
             if events := back.advance():
-                far = f"under them it is stable down to {events[0].value:.9g} times its loads only"
+                far = f"under loads it is stable only down to {events[0].value:.9g} times its loads"
                 raise WorkingPointError(_no_beginning(system, unloaded, far), unloaded)
             if len(back.places) > _MOST:
                 raise Lost
     except Lost:
-        far = f"from under them its equilibrium was followed down to {here.value:.9g} times its loads and no further"
+        far = f"starting under loads, its equilibrium could be followed only down to {here.value:.9g} times its loads"
         raise WorkingPointError(_no_beginning(system, unloaded, far), unloaded) from None
     return _upwards(ParameterFamily(system, "load_factor", loaded), max_load_factor)
 
@@ -170,17 +170,17 @@ def _no_beginning(system: MSystem, unloaded: WorkingPoint, far: str) -> str:
     if not unloaded.converged:
         without = f"no equilibrium was found without loads: {unloaded.reason}"
     elif unloaded.unstable:
-        without = f"unstable without any loads already, along {unloaded.unstable[0].name}"
+        without = f"unstable even without loads, along {unloaded.unstable[0].name}"
     else:
         free = unloaded.free.named(_NAMED)
-        without = f"its loads push what nothing holds without them ({free}), and lead from there to no equilibrium"
+        without = f"its loads push along motions that nothing holds without them ({free}), and lead to no equilibrium"
     return f"{system.label}: {without}; {far}; expected a system that is stable without loads and under small ones"
 
 
 def _lost(system: MSystem, load_factor: float, how: str = "") -> str:
     return (
-        f"{system.label}: its equilibrium was followed up to {load_factor:.9g} times its loads, stable so far, and leads no "
-        f"further{how and ' ' + how}: it ends there or turns too sharply; trace('load_factor', ...) shows it up to there"
+        f"{system.label}: its equilibrium was followed up to {load_factor:.9g} times its loads, and was stable so far, but no "
+        f"further{how and ' ' + how}: the curve ends there or bends too sharply; trace('load_factor', ...) shows it up to there"
     )
 
 
@@ -196,5 +196,5 @@ def _refuse_loads(unloaded: WorkingPoint, system: MSystem, max_load_factor: floa
     if not largest * max_load_factor <= LARGEST:
         raise ModelError(
             f"{system.label}: max_load_factor is {max_load_factor!r} times loads of up to {largest:.3g} (N or N m); "
-            f"expected at most {LARGEST:g} N or N m in all; look less far"
+            f"expected at most {LARGEST:g} N or N m in all; give a smaller max_load_factor"
         )

@@ -208,8 +208,8 @@ class Equations:
             return self.place(family.start, family.begin, (unknown.ahead, self.side))
         except RuntimeError:
             raise WorkingPointError(
-                f"{family.system.label}: no way leads on from {family.parameter} = {family.begin:.9g}: it is at a limit or "
-                "branch point there; expected a start beside it"
+                f"{family.system.label}: no curve leads on from {family.parameter} = {family.begin:.9g}, which is a limit or "
+                "branch point; expected a start next to it"
             ) from None
 
     def stand_on(self, place: Place) -> Place:

@@ -35,7 +35,7 @@ JUMPED = (
     "it jumped to an equilibrium on another branch; change loads and parameters in smaller steps, use trace(), or accept that "
     "with seek='stable'"
 )
-NOT_BESIDE = "no stable equilibrium is beside the start"
+NOT_BESIDE = "no stable equilibrium is near the start"
 NO_BETTER = "no step improves the balance any further"
 _NOT_ENOUGH = "steps were not enough"
 _FALLS = "falls without bound"
@@ -134,7 +134,7 @@ def too_many_steps(merit: MeritFunction, state: State, steps: int) -> str:
     moved = np.linalg.norm(state.o - merit.start.o, axis=1)
     unit = int(np.argmax(moved))
     return (
-        f"{steps} {_NOT_ENOUGH}; {merit.topology.unit_names[unit]} has moved furthest, {moved[unit]:.3g} m of a model "
+        f"{steps} {_NOT_ENOUGH}; {merit.topology.unit_names[unit]} has moved furthest, by {moved[unit]:.3g} m in a model "
         f"of {merit.size:.3g} m"
     )
 
@@ -143,8 +143,8 @@ def without_digits(merit: MeritFunction, point: Point) -> str:
     """Why an equilibrium is no result: rounding makes it too coarse, or a constraint has lost its slope; or ""."""
     if (coarse := coarseness(merit, point)) > TOO_COARSE:
         return (
-            f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because something is "
-            "so stiff; lower that stiffness or replace it by a clamp"
+            f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because an element is "
+            "so stiff; lower its stiffness or replace it by a clamp"
         )
     if lost := merit.degenerate(point):
         return (
@@ -162,22 +162,22 @@ def limit_reached(reached: Reached, whole: Stage) -> str:
             "use trace()"
         )
     far, what = reached.load_factor, "its loads"
-    remedy = "stay below (load_factor=...), follow it by trace('load_factor', ...), or take what lies beyond with seek='stable'"
+    remedy = "stay below (load_factor=...), follow it by trace('load_factor', ...), or accept another branch with seek='stable'"
     if reached.follower_factor != 1.0:
         far, what = reached.follower_factor, "those of its loads that have no energy (torques, follower loads)"
         remedy = "make these smaller"
     return (
-        f"its equilibrium can be followed up to {far:.6g} times {what} and no further: there is a limit "
-        f"point, beyond which it snaps through or collapses, or another branch begins; {remedy}"
+        f"its equilibrium can be followed up to {far:.6g} times {what} but no further: there it snaps through or collapses "
+        f"(a limit point), or another branch begins; {remedy}"
     )
 
 
 def way_ends(share: float, *, passed: bool) -> str:
     """How far parameters could be changed along the branch of a working point."""
-    end = "it comes to a limit or branch point" if passed else "the curve of its equilibria ends or turns too sharply"
+    end = "it reaches a limit or branch point" if passed else "the curve of its equilibria ends or bends too sharply"
     return (
-        f"its equilibrium can be followed over {share:.4g} of the way from its start to what has changed, where {end}; change "
-        "less at once, use trace(), or accept an equilibrium on another branch with seek='stable'"
+        f"its equilibrium can be followed over {share:.4g} of the change from its start, where {end}; make smaller "
+        "changes, use trace(), or accept an equilibrium on another branch with seek='stable'"
     )
 
 
@@ -194,8 +194,8 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
         remedy = ""
     elif flows:
         remedy = (
-            f"; {', '.join(flows)} would flow for ever, since an effort drives what stores no energy, and a working point "
-            "is at rest: give it a capacitance, or leave the effort to an input of linear models"
+            f"; {', '.join(flows)} would flow for ever, since an effort drives it and nothing stores its energy, but a working "
+            "point is at rest: give it a capacitance, or leave the effort to an input of linear models"
         )
     elif pushed:
         remedy = (

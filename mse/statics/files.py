@@ -181,7 +181,9 @@ def _refuse_skewed(state: State, topology: Topology) -> None:
     gram = np.swapaxes(state.U, -1, -2) @ state.U
     off = np.abs(gram - np.eye(3)).max(axis=(1, 2), initial=0.0)
     for k in np.flatnonzero(~((off < ORTHONORMAL_TOLERANCE) & (np.linalg.det(state.U) > 0.0))):
-        raise ModelError(f"U[{k}] of {topology.unit_names[k]} is off a rotation matrix by {off[k]:.3g}; expected one")
+        raise ModelError(
+            f"U[{k}] of {topology.unit_names[k]} differs from a rotation matrix by {off[k]:.3g}; expected one"
+        )
 
 
 def _refuse_unbalanced(merit: MeritFunction, point: Point, converged: bool) -> None:

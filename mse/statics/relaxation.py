@@ -281,7 +281,7 @@ def taken_up(start: WorkingPoint, topology: Topology, assembly: Assembly) -> Sta
     if not start._topology.same_frames(topology) or len(start.state.q) != topology.internal:
         raise ModelError(
             f"{topology.label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
-            "system, whose parameters alone may have changed"
+            "system, in which only parameters have changed"
         )
     old, new = start._assembly.groups, assembly.groups
     state = start.state

@@ -322,8 +322,8 @@ class Search:
         if coarse > COARSE:
             where = merit.topology.coordinate_names[merit.residual(state.point)[1]]
             log.warning(
-                "%s: so stiff that rounding of the positions leaves %.1e of the loads unbalanced (%s); forces and what "
-                "follows from them are good to that only; lower the stiffness or clamp instead", merit.label, coarse, where,
+                "%s: so stiff that rounding of the positions leaves %.1e of the loads unbalanced (%s); forces and all results "
+                "from them are no more accurate; lower the stiffness or clamp instead", merit.label, coarse, where,
             )  # fmt: skip
         return self._on_its_branch(state)
 
@@ -414,4 +414,4 @@ def _buckled(merit: MeritFunction, point: Point, sideways: np.ndarray | None) ->
     x = np.zeros(merit.topology.size)
     x[merit.searched] = sideways / merit.metric
     along = describe(x, merit.topology.coordinate_names, merit.scale)
-    return (f"left a balance that does not hold: it buckles or tips along {along}",)
+    return (f"left a balance that is unstable: it buckles or tips along {along}",)

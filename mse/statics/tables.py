@@ -60,7 +60,7 @@ def _motions(wp: WorkingPoint) -> list[str]:
         doubts = (f"{m.name} ({m.doubt})" for m in wp.undetermined)
         more = 0 if wp._by_eigenvalues else wp._sorted.curvatures.more
         also = f" and {more:,} more" if more else ""
-        said.append("Not determined at this precision, whether stable: " + ", ".join(doubts) + also)
+        said.append("Stability not known at this precision: " + ", ".join(doubts) + also)
     if wp.undecided:
         said.append(f"Stability is not known: {wp.undecided}")
     if wp.beyond:

@@ -1,7 +1,7 @@
 """Checks of arguments: numbers, names, mappings and functions.
 
-Each function takes the caller ``who`` and the argument ``what``, returns the value in its plain form (float, int, str,
-float array ...), and refuses all others in one sentence: who, what, the value, the expectation and the remedy.
+Each function takes the caller ``who`` and the argument ``what`` and returns the value in its plain form (float, int, str,
+float array ...).  It refuses all other values in one sentence: who, what, the value, the expectation and the remedy.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ import numpy as np
 from ..errors import ModelError, MseError, UnknownNameError, nearest_name
 from ..numerics.reals import real_array
 
-# Beyond, products of five such numbers, as a modulus times the fourth power of a radius, leave the range of floats.
+# Products of five larger numbers, such as a modulus times the fourth power of a radius, would exceed the range of floats.
 LARGEST = 1e60
 
 _FEW = {3: "three", 6: "six"}
-_SHOWN = 60  # characters of a value that a message repeats
+_SHOWN = 60  # characters of a value that a message quotes
 
-_PLACED = "setting an array element with a sequence"  # numpy, of a number put into an array that is no plain one
+_PLACED = (
+    "setting an array element with a sequence"  # numpy's message for a number put into an array that cannot hold it
+)
 
 
 def shown(value: Any) -> str:
-    """A value as a message repeats it: its repr on one line, shortened; never an error of its own."""
+    """A value as quoted in a message: its repr on one line, shortened; never raises an error."""
     try:
         text = " ".join(line.strip() for line in repr(value).splitlines())
-    except Exception:  # whatever the repr of a user's class may raise; integers of more than 4300 digits have none
+    except Exception:  # the repr of a user's class may raise anything; integers of more than 4300 digits have none
         text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -63,10 +65,10 @@ def bounds(above: float | None = None, minimum: float | None = None, maximum: fl
 def real(
     value: Any, above: float | None = None, minimum: float | None = None, maximum: float | None = None
 ) -> float | None:
-    """The value as a float, or None where it is not one real number, neither beyond bounds nor beyond reckoning.
+    """The value as a float; None if it is not a single real number within the bounds and the usable range.
 
-    ``above`` is excluded, and if it is 0 whatever is below the reciprocal of the largest number, too; ``minimum`` and
-    ``maximum`` are not.
+    ``above`` is excluded; if it is 0, numbers below the reciprocal of the largest number are excluded, too.  ``minimum`` and
+    ``maximum`` are included.
     """
     if type(value) is not float:
         try:
@@ -76,7 +78,7 @@ def real(
         if array.shape != ():
             return None
         value = float(array)
-    # each comparison is False for nan
+    # comparisons with nan are False
     good = (
         -LARGEST <= value <= LARGEST
         and (above is None or value > above + 1.0 / LARGEST)
@@ -90,7 +92,7 @@ def number(who: str, what: str, value: Any, *, unit: str = "", remedy: str = "",
     """One finite real number within :class:`Limits`."""
     found = real(value, **limits)
     if found is None:
-        # finite numbers that are too large or too small are refused with the limit
+        # for finite numbers that are too large or too small, the message states the limit
         above, minimum, maximum = limits.get("above"), limits.get("minimum"), limits.get("maximum")
         beyond = maximum is None and real(value) is None and _finite(value)
         tiny = above == 0.0 and 0.0 < (real(value) or 0.0) <= 1.0 / LARGEST
@@ -117,19 +119,19 @@ def _finite(value: Any) -> bool:
         array = real_array(value)
         return array.shape == () and bool(np.isfinite(array))
     except TypeError:
-        return isinstance(value, int) and not isinstance(value, bool)  # beyond what a float holds
+        return isinstance(value, int) and not isinstance(value, bool)  # integers beyond the range of floats
 
 
 def numbers(
     who: str, what: str, value: Any, *shapes: tuple[int | None, ...], unit: str = "", remedy: str = ""
 ) -> np.ndarray:
-    """A new array of finite real numbers of one of the shapes, in which None stands for any length."""
+    """A new array of finite real numbers of one of the shapes; None in a shape stands for any length."""
     try:
         array = real_array(value)
     except TypeError:
         array = None
     if array is not None and (array.shape in shapes or any(_fits(array.shape, shape) for shape in shapes)):
-        if array.size <= 9:  # quicker, and poses are made by the thousand
+        if array.size <= 9:  # faster for small arrays: poses are made by the thousand
             good = all(-LARGEST <= x <= LARGEST for x in array.ravel().tolist())
         else:
             good = bool((np.abs(array) <= LARGEST).all())
@@ -162,10 +164,10 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
 
 
 def whole(who: str, what: str, value: Any, *, minimum: int = 0, maximum: int | None = None, remedy: str = "") -> int:
-    """A whole number within bounds, both included; truth values and 2.0 are none."""
+    """A whole number within bounds, both included; True, False and 2.0 are refused."""
     try:
         found = None if isinstance(value, bool | np.bool_ | np.ma.MaskedArray) else operator.index(value)
-    except Exception:  # whatever a class may raise that is no number
+    except Exception:  # a class that is not a number may raise anything
         found = None
     if found is None or found < minimum or (maximum is not None and found > maximum):
         limit = f"at least {minimum}" if maximum is None else f"at least {minimum} and at most {maximum}"
@@ -195,7 +197,7 @@ def frequencies(who: str, value: Any) -> np.ndarray:
 
 # -- names --------------------------------------------------------------------------------------------------------
 def new_name(who: str, what: str, value: Any, *, number: bool = True) -> str:
-    """A name from a user: text that is not blank and can be shown, without dots, which separate names.
+    """A name from a user: printable text that is not blank and has no dots, which separate names.
 
     ``number=False`` refuses numbers, which are names of frames.
     """
@@ -226,16 +228,16 @@ def names(who: str, what: str, value: Any) -> tuple[str, ...]:
     expected = "a name or a list of names, such as 'mass.x'"
     if isinstance(value, set | frozenset):
         raise refusal(who, what, value, expected, remedy="a set has no order")
-    # as they are, since names of coordinates know their units; names in arrays become plain ones
+    # unchanged, since names of coordinates know their units; only names from arrays become plain strings
     found = tuple(str(name) if isinstance(name, np.str_) else name for name in items(who, what, value, str, expected))
     for name in found:
         if not name.strip() or not name.isprintable():
-            raise ModelError(f"{who}: {what} hold {shown(name)}; expected names that are not blank and can be shown")
+            raise ModelError(f"{who}: {what} contain {shown(name)}; expected printable names that are not blank")
     return found
 
 
 def positions(who: str, what: str, value: Any, known: Sequence[str]) -> np.ndarray:
-    """Numbers (k,) of the named ones among those known, all for None; UnknownNameError with the nearest name otherwise."""
+    """Positions (k,) of names among the known ones, all for None; otherwise UnknownNameError with the nearest name."""
     if value is None:
         return np.arange(len(known))
     number = {n: k for k, n in enumerate(known)}
@@ -251,7 +253,7 @@ def choice(who: str, what: str, value: Any, among: tuple[str, ...]) -> str:
 
 # -- objects, mappings, functions -----------------------------------------------------------------------------------
 def instance(who: str, what: str, value: Any, kind: type, expected: str) -> Any:
-    """An object of a class of mse's own."""
+    """The value, if it is an instance of one of mse's classes."""
     if not isinstance(value, kind):
         raise refusal(who, what, value, expected)
     return value
@@ -263,11 +265,11 @@ def items(who: str, what: str, value: Any, kind: Any, expected: str) -> list:
         raise refusal(who, what, value, expected)
     try:
         found = list(value)
-    except Exception as error:  # of a user's own iterator, or of an array without dimensions
+    except Exception as error:  # from a user's own iterator, or from an array without dimensions
         raise refusal(who, what, value, expected, remedy=f"reading it failed: {shown(error)}") from error
     for each in found:
         if not isinstance(each, kind):
-            raise ModelError(f"{who}: {what} hold {shown(each)}; expected {expected}")
+            raise ModelError(f"{who}: {what} contain {shown(each)}; expected {expected}")
     return found
 
 
@@ -281,9 +283,9 @@ def mapping(who: str, what: str, value: Any, expected: str) -> dict:
 
 
 def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> Any:
-    """The value of a user's function; its exceptions are raised as ModelError, with the name of the function's owner.
+    """The value of a user's function; its exceptions become ModelErrors that name the object it belongs to.
 
-    Floating point warnings are suppressed: its value is checked.
+    Floating-point warnings are suppressed, since the value is checked.
     """
     try:
         with np.errstate(all="ignore"):
@@ -293,6 +295,6 @@ def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> 
             raise
         kind = "" if isinstance(error, MseError) else f"{type(error).__name__}: "
         said = " ".join(str(error).split()).removesuffix(".")
-        # what numpy says of array[2] = x where x is differentiated
+        # numpy says this about array[2] = x while x is differentiated
         placed = "; write x * np.array([0, 0, 1.0]) in place of array[2] = x" if _PLACED in said else ""
         raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}{placed}") from error

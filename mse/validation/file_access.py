@@ -1,4 +1,4 @@
-"""Files named by users: checks for reading and writing, and texts that are written whole or not at all."""
+"""Files named by users: checks for reading and writing; files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .arguments import shown
 
 
 def file_path(path: Any, role: str = "path") -> Path:
-    """``path`` as a Path; FileError where it is not the name of a file."""
+    """``path`` as a Path; FileError if it is not the name of a file."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
     if not isinstance(text, str) or not text or "\0" in text:
         raise FileError(f"{role} is {shown(path)}; expected the name of a file, such as 'run'")
@@ -24,7 +24,7 @@ def file_path(path: Any, role: str = "path") -> Path:
 
 
 def file_status(path: Path) -> os.stat_result | None:
-    """Status of the file at ``path``, through links, None where there is none; FileError unless it is a plain file."""
+    """Status of the file at ``path``, through links; None if there is none; FileError if it is not a plain file."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def file_status(path: Path) -> os.stat_result | None:
 
 
 def existing_file(path: Any) -> Path:
-    """The path of a plain file that is there; FileError otherwise, with the folder where it was looked for."""
+    """The path of an existing plain file; otherwise FileError, with the folder where it was looked for."""
     path = file_path(path)
     if file_status(path) is None:
         folder = path.absolute().parent
@@ -51,13 +51,13 @@ def existing_file(path: Any) -> Path:
 
 
 def read_text(path: Any, others: str = "") -> str:
-    """The UTF-8 text of a plain file; FileError where there is none, with ``others`` that read files of numbers."""
+    """The UTF-8 text of a plain file; FileError otherwise, with ``others`` naming the readers of files of numbers."""
     path = existing_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")  # some editors begin files with a byte order mark
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        raise FileError(f"{path} is no text (byte {error.start} is 0x{byte:02x}); expected UTF-8{others}") from None
+        raise FileError(f"{path} is not a text (byte {error.start} is 0x{byte:02x}); expected UTF-8{others}") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read ({_reason(error)}); expected a file that this user may read") from error
     except MemoryError:
@@ -77,7 +77,7 @@ def read_columns(path: Any, expected: str) -> np.ndarray:
 
 
 def read_bytes(path: Any, most: int) -> tuple[Path, bytes]:
-    """The path and the content of a plain file of at most ``most`` bytes; FileError where there is none, or it has more."""
+    """Path and content of a plain file of at most ``most`` bytes; FileError if there is none or it is larger."""
     path = existing_file(path)
     try:
         with open(path, "rb") as file:
@@ -90,17 +90,17 @@ def read_bytes(path: Any, most: int) -> tuple[Path, bytes]:
 
 
 def too_large(path: Path) -> FileError:
-    """The error of a file that there is no memory for."""
+    """The error for a file that does not fit into memory."""
     return FileError(
-        f"{path} has {path.stat().st_size / 1e9:.3g} GB, which is more than there is memory for; expected a smaller one"
+        f"{path} has {path.stat().st_size / 1e9:.3g} GB, which does not fit into memory; expected a smaller file"
     )
 
 
 def write_whole(path: Any, content: str | bytes, *, alone: bool = False) -> None:
-    """Write a text, or bytes, to a file, through links; the old content stays until all is on disk.
+    """Write a text or bytes to a file, through links; the old content stays until the new one is on disk.
 
-    The file is one whole content at any time, however many processes write it at once.  ``alone`` says that no other process
-    writes it; what a killed process leaves beside it then goes with the next content.  Raises FileError.
+    The file has one whole content at any time, however many processes write it at once.  With ``alone`` no other process writes
+    it, so whatever a killed process left next to it is overwritten by the next content.  Raises FileError.
     """
 
     def write(beside: Path) -> None:
@@ -110,13 +110,13 @@ def write_whole(path: Any, content: str | bytes, *, alone: bool = False) -> None
 
 
 def write_by(path: Any, write: Callable[[Path], None], *, alone: bool = False) -> None:
-    """The same with a function that writes to the path that it is given."""
+    """:func:`write_whole` with a function that writes to the path that it is given."""
     path = file_path(path)
     before = file_status(path)
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileError(f"{path}: there is no folder {target.parent}; make it, or choose another")
-    # otherwise a name of its own, and short, for long ones may be at their limit
+    # a short random name, since long names may be at their limit
     beside = target.with_name(f"{target.name}.part" if alone else f".mse-{secrets.token_hex(8)}.part")
     try:
         try:
@@ -131,7 +131,7 @@ def write_by(path: Any, write: Callable[[Path], None], *, alone: bool = False) -
     except FileError:
         raise
     except OSError as error:
-        kept = "what was there is as it was; " if before is not None else ""
+        kept = "the old file is unchanged; " if before is not None else ""
         raise FileError(
             f"{path} cannot be written ({_reason(error)}); {kept}make room, or choose another place"
         ) from error

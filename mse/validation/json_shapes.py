@@ -1,8 +1,8 @@
-"""JSON of files: read with limits, and checked against a declared shape, so that every misfit is reported with its place.
+"""JSON files, read with limits and checked against a declared shape, so that every misfit is reported with its place.
 
-A shape is a function that returns where a value fits and raises :class:`Misfit` where it does not; those for lists and
-mappings are made of others: ``entries({"name": text, "at": optional(numbers(3))})``.  What fits needs no further check of kinds
-and lengths; NaN and infinite numbers fit ``real`` alone, integers beyond the range of floats no shape.
+A shape is a function that returns if a value fits and raises :class:`Misfit` otherwise.  Shapes for lists and mappings are made
+of others: ``entries({"name": text, "at": optional(numbers(3))})``.  Types and lengths of a value that fits need no further
+check.  NaN and infinite numbers fit only ``real``; integers beyond the range of floats fit no shape.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .file_access import read_text, too_large
 Shape = Callable[[Any], None]
 
 _LARGEST = 1.7976931348623157e308  # of floats
-_DIGITS = 400  # of integers: more are beyond the largest float, and take long to read
+_DIGITS = 400  # of integers: longer ones exceed the largest float and take long to read
 
 
 class Misfit(Exception):
-    """A value without the shape that it should have; ``steps`` lead to it, the last first."""
+    """A value that does not have its shape; ``steps`` lead to it, the last one first."""
 
     def __init__(self, found: str, expected: str):
         self.found, self.expected = found, expected
@@ -32,7 +32,7 @@ class Misfit(Exception):
 
     @property
     def place(self) -> str:
-        """Where it is, as in ``system.objects[3].at``."""
+        """Its place, such as ``system.objects[3].at``."""
         words = [
             f"[{s}]" if isinstance(s, int) else f".{s}" if s.isidentifier() else f"[{shown(s)}]" for s in self.steps
         ]
@@ -41,13 +41,13 @@ class Misfit(Exception):
 
 # -- shapes -------------------------------------------------------------------------------------------------------
 def number(value: Any) -> None:
-    """A finite number; truth values are none."""
+    """A finite number; True and False are refused."""
     if type(value) not in (float, int) or not -_LARGEST <= value <= _LARGEST:
         raise Misfit(_shown(value), "a finite number")
 
 
 def real(value: Any) -> None:
-    """A number, infinite and NaN included."""
+    """A number, including infinity and NaN."""
     if type(value) is not float:
         number(value)
 
@@ -67,7 +67,7 @@ def not_negative(value: Any) -> None:
 
 
 def whole(value: Any) -> None:
-    """A whole number of at least zero that arrays can count by."""
+    """A whole number of at least zero in the range of array indices."""
     if type(value) is not int or not 0 <= value < 2**62:
         raise Misfit(_shown(value), "a whole number of at least 0")
 
@@ -121,7 +121,7 @@ def each(shape: Shape, count: int | None = None) -> Shape:
     def check(value: Any) -> None:
         if not isinstance(value, list | tuple) or (count is not None and len(value) != count):
             raise Misfit(_shown(value), expected)
-        # large matrices are mostly this
+        # fast path for large matrices
         if set(map(type, value)) == {float} and shape in (number, data) and all(map(isfinite, value)):
             return
         for k, item in enumerate(value):
@@ -143,7 +143,7 @@ def numbers(*lengths: int | None) -> Shape:
 
 
 def row(*shapes: Shape) -> Shape:
-    """A list of as many entries as shapes, each of its own."""
+    """A list with one entry for each shape."""
     listed = each(lambda item: None, len(shapes))
 
     def check(value: Any) -> None:
@@ -167,13 +167,13 @@ def named(shape: Shape) -> Shape:
 
 
 def entries(required: Mapping[str, Shape], further: Mapping[str, Shape] | None = None) -> Shape:
-    """A mapping with certain entries, perhaps the ones of ``further``, and no others."""
+    """A mapping with the required entries, optionally the ``further`` ones, and no others."""
     known = {**required, **(further or {})}
 
     def check(value: Any) -> None:
         if not isinstance(value, dict):
             raise Misfit(_shown(value), "a mapping with " + ", ".join(required))
-        for key, shape in known.items():  # in this order: the format comes first
+        for key, shape in known.items():  # in this order, since the format comes first
             if key in value:
                 _within(key, shape, value[key])
             elif key in required:
@@ -208,15 +208,15 @@ def _shown(value: Any) -> str:
 
 # -- files --------------------------------------------------------------------------------------------------------
 def read_json(path: Path, shape: Shape, written_by: str, others: str = "") -> Any:
-    """Content of a JSON file of that shape; FileError otherwise, with the line and column, or the place inside.
+    """Content of a JSON file of that shape; otherwise FileError with line and column, or the place inside.
 
-    ``others`` says which functions read files that are no text.
+    ``others`` names the functions that read binary files.
     """
     return from_json(path, read_text(path, others), shape, written_by)
 
 
 def from_json(path: Path, source: str, shape: Shape, written_by: str) -> Any:
-    """The same for a text that a file contains."""
+    """:func:`read_json` for a text found inside a file."""
 
     def integer(digits: str) -> int:
         if len(digits) > _DIGITS:
@@ -247,7 +247,7 @@ def from_json(path: Path, source: str, shape: Shape, written_by: str) -> Any:
 
 
 def check_shape(path: Path, content: Any, shape: Shape, hint: str = "") -> None:
-    """FileError, with the place in the file, where its content has another shape."""
+    """FileError with the place in the file if its content has another shape."""
     try:
         shape(content)
     except Misfit as misfit:

@@ -1,6 +1,6 @@
-"""Contents of a file of MATLAB's version 5: names, shapes and kinds, from its tags alone.
+"""Contents of a MATLAB file of version 5: names, shapes and kinds, from its tags only.
 
-SciPy's reader ends the process where tags do not fit together, so they are checked before.
+SciPy's reader can crash the process if tags do not fit together, so they are checked first.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from pathlib import Path
 
 NUMERIC = {"double", "single", "sparse", "logical", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))}
 
-# Of MATLAB's version 5: bytes of a number by its type, and kinds of arrays by theirs
+# in MATLAB's version 5: bytes of a number by its type, and kinds of arrays by their codes
 _BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 _KINDS = {1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 6: "double", 7: "single", 8: "int8", 9: "uint8",
           10: "int16", 11: "uint16", 12: "int32", 13: "uint32", 14: "int64", 15: "uint64"}  # fmt: skip
-_HEAD = 4096  # bytes of the description of a dense array and the tag of its numbers
+_HEAD = 4096  # bytes that the description of a dense array and the tag of its numbers take at most
 
 
 def arrays_in(path: Path, *, most: float = 1e9, compressed: bool = True) -> list[tuple[str, tuple[int, ...], str]]:
-    """Name, shape and kind of the arrays in a file; ValueError where its tags do not fit.
+    """Name, shape and kind of the arrays in a file; ValueError if its tags do not fit.
 
-    Compressed arrays that have to be looked into take ``most`` bytes at most; without ``compressed`` they are refused.
+    Reading compressed arrays takes at most ``most`` bytes; without ``compressed`` they are refused.
     """
     content = path.read_bytes()
     order = "<" if content[126:128] == b"IM" else ">"
@@ -47,7 +47,7 @@ def arrays_in(path: Path, *, most: float = 1e9, compressed: bool = True) -> list
 
 
 def _array_5(content: bytes, size: int, order: str) -> tuple[str, tuple[int, ...], str]:
-    """The array in an element of ``size`` bytes, of which ``content`` are the first."""
+    """The array in an element of ``size`` bytes; ``content`` has the first of them."""
     at = 0
 
     def tag() -> tuple[int, int, int]:

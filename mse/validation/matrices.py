@@ -1,4 +1,4 @@
-"""Matrices as users give them: real, finite, square and symmetric, and without negative eigenvalues where energies are theirs."""
+"""Checks of users' matrices: real, finite, square, symmetric, and free of negative eigenvalues if they stand for energies."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from ..numerics.factor import Factors
 
-_UNSYMMETRIC = 1e-9  # of the largest entry: rounding of files with ten digits
-_INDEFINITE = 1e-8  # of a unit diagonal: the same for eigenvalues
-_ROUNDING = 1e-12  # of the largest on the diagonal: rounding of finite elements in entries that should be zero
+_UNSYMMETRIC = 1e-9  # relative to the largest entry: rounding in files with ten digits
+_INDEFINITE = 1e-8  # relative to a unit diagonal: rounding of eigenvalues of such matrices
+_ROUNDING = 1e-12  # relative to the largest diagonal: rounding of finite elements in entries that should be zero
 _SCALED = "once scaled to a unit diagonal"
-_STEPS = 500  # of conjugate gradients, before a sparse matrix is factorized to see its sign
-# Steps after which the residual tells whether all will take long: then it is above 0.5 of the first one for beams, below 0.03 for
-# solids (tests/validation/test_matrices.py::test_masses_are_factorized_where_gradients_take_long).
+_STEPS = 500  # steps of conjugate gradients before a sparse matrix is factorized to find its sign
+# Steps after which the residual predicts a long iteration: relative to the first one it is then above 0.5 for beams, below 0.03
+# for solids (tests/validation/test_matrices.py::test_masses_are_factorized_where_gradients_take_long).
 _TRIED, _SLOW = 8, 0.1
 _SOLVED = 1e-12
 
@@ -33,10 +33,10 @@ def symmetric_matrix(
     who: str, what: str, value: Any, *, expected: str = "a symmetric matrix of real numbers, dense or sparse",
     size: int | None = None, most: int | None = None, unit: str = "",
 ) -> np.ndarray | sp.csr_matrix:  # fmt: skip
-    """A new symmetric matrix of finite real numbers, dense (n, n) or csr as it was given; ModelError for anything else.
+    """A new symmetric matrix of finite real numbers, dense (n, n) or csr as given; ModelError for anything else.
 
-    ``expected`` says what it has to be, ``size`` is the n wanted ("like K"), ``most`` the largest there is room for.  What is
-    unsymmetric by rounding is evened out.
+    ``expected`` describes it in messages, ``size`` is the required n ("like K"), ``most`` the largest n that memory allows.
+    Asymmetry by rounding is averaged out.
     """
     matrix, skew = _evened(_square(who, what, value, expected, size, most))
     _refuse_unsymmetric(who, what, matrix, skew, unit)
@@ -47,7 +47,7 @@ def square_matrix(
     who: str, what: str, value: Any, *, expected: str = "a matrix of real numbers, dense or sparse, square",
     size: int | None = None, most: int | None = None,
 ) -> np.ndarray | sp.csr_matrix:  # fmt: skip
-    """The same of a matrix that may be unsymmetric; what is unsymmetric by rounding is evened out."""
+    """A square matrix that may be unsymmetric; otherwise as :func:`symmetric_matrix`."""
     return _evened(_square(who, what, value, expected, size, most))[0]
 
 
@@ -55,7 +55,7 @@ def _square(
     who: str, what: str, value: Any, expected: str, size: int | None, most: int | None
 ) -> np.ndarray | sp.csr_matrix:
     """A new square matrix of finite real numbers."""
-    from scipy.sparse import issparse  # importing mse should not wait for it
+    from scipy.sparse import issparse  # imported here, since importing mse should not wait for it
 
     matrix = _sparse(who, what, value, expected) if issparse(value) else _dense(who, what, value, expected)
     if most is not None and max(matrix.shape) > most:
@@ -71,7 +71,7 @@ def _square(
 
 
 def _evened(matrix: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | sp.csr_matrix | None]:
-    """A matrix without what is unsymmetric by rounding, and ``|A - A^T|`` where there is more; None where there is not."""
+    """The matrix with asymmetry by rounding averaged out, and None; or if the asymmetry is larger, ``|A - A^T|``."""
     if not isinstance(matrix, np.ndarray) and (mirror := _mirrored(matrix)) is not None:
         worst = np.abs(matrix.data - mirror).max(initial=0.0)
         if worst == 0.0:
@@ -115,17 +115,17 @@ def _sparse(who: str, what: str, value: Any, expected: str) -> sp.csr_matrix:
         raise refusal(who, what, value, expected)
     try:
         matrix = csr_matrix(value, dtype=float, copy=True)
-        matrix.check_format(full_check=True)  # indices out of range would reach compiled code
+        matrix.check_format(full_check=True)  # compiled code would follow indices out of range
     except (ValueError, IndexError) as error:
         raise ModelError(f"{who}: {what} is damaged ({error}); expected {expected}; export it again") from None
     matrix.sum_duplicates()
     if not matrix.data.all():
-        matrix.eliminate_zeros()  # they couple nothing, and would be carried along
+        matrix.eliminate_zeros()  # they couple nothing
     return matrix
 
 
 def refuse_one_triangle(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, remedy: str) -> None:
-    """ModelError for a matrix with all its couplings in one triangle: more likely half of a symmetric one than meant so."""
+    """ModelError for a matrix with all couplings in one triangle, which is more likely half of a symmetric matrix."""
     rows, columns = matrix.nonzero()
     above, below = np.count_nonzero(rows < columns), np.count_nonzero(rows > columns)
     if (above == 0) != (below == 0):
@@ -165,9 +165,9 @@ def _refuse_unsymmetric(
 def refuse_indefinite(
     who: str, what: str, matrix: np.ndarray | sp.csr_matrix, why: str = "", remedy: str = "", factors: Factors | None = None
 ) -> None:  # fmt: skip
-    """ModelError for a symmetric matrix that has negative eigenvalues beyond rounding; ``why`` they must not be, ``remedy``.
+    """ModelError for a symmetric matrix with negative eigenvalues beyond rounding; ``why`` and ``remedy`` go into the message.
 
-    ``factors`` keep the ordering of a sparse matrix for others of its pattern.
+    ``factors`` keeps the ordering of a sparse matrix for others with its pattern.
     """
     found = negative(matrix, factors)
     if found:
@@ -177,9 +177,9 @@ def refuse_indefinite(
 
 @one_thread
 def negative(matrix: np.ndarray | sp.csr_matrix, factors: Factors | None = None) -> str | None:
-    """Evidence in words that a symmetric matrix (n, n) has a negative eigenvalue; None where it has none beyond rounding.
+    """Words that show that a symmetric matrix (n, n) has a negative eigenvalue beyond rounding; None if it has none.
 
-    Entries may mix units; a congruence by the diagonal removes them before signs are looked at.  ``factors`` as above.
+    Entries may mix units, so the matrix is scaled by its diagonal first.  ``factors`` as in :func:`refuse_indefinite`.
     """
     if not matrix.shape[0]:
         return None
@@ -195,7 +195,7 @@ def negative(matrix: np.ndarray | sp.csr_matrix, factors: Factors | None = None)
 
 @one_thread
 def first_negative(matrices: np.ndarray) -> int | None:
-    """The number of the first of symmetric matrices (E, n, n) that :func:`negative` objects to; None for none."""
+    """Number of the first of symmetric matrices (E, n, n) that :func:`negative` objects to; None if there is none."""
     scale = 1.0 / _sizes(np.einsum("eii->ei", matrices))
     try:
         np.linalg.cholesky(matrices * scale[:, :, None] * scale[:, None, :] + _INDEFINITE * np.eye(matrices.shape[1]))
@@ -205,7 +205,7 @@ def first_negative(matrices: np.ndarray) -> int | None:
 
 
 def _sizes(diagonal: np.ndarray) -> np.ndarray:
-    """Scale of coordinates (..., n) with which rounding of the largest stays below the bound on negative eigenvalues."""
+    """Scale of coordinates (..., n) such that rounding of the largest stays below the bound on negative eigenvalues."""
     size = np.sqrt(np.abs(diagonal))
     size = np.maximum(size, np.sqrt(_ROUNDING / _INDEFINITE) * size.max(axis=-1, keepdims=True))
     return np.where(size > 0.0, size, 1.0)
@@ -225,20 +225,20 @@ def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray, factors: Factors 
     from ..numerics.sparse_tools import row_sizes, scaled_both, start_vector, symmetric_columns
 
     scaled, n = scaled_both(symmetric_columns(matrix), scale), len(scale)
-    # Gershgorin's disks: all that masses without coupling need
+    # Gershgorin disks: sufficient for masses without coupling
     if np.all(2.0 * scaled.diagonal() + _INDEFINITE >= row_sizes(scaled)):
         return None
     if n <= SIZES.dense:
         return _negative_dense(scaled.toarray())
-    # Conjugate gradients from a random start meet a negative eigenvalue before they are done: the residual vanishes at all
-    # eigenvalues, and to do so at a negative one takes a step along which the curvature is negative.
+    # Conjugate gradients from a random start find a negative eigenvalue before they converge: the residual must vanish along
+    # every eigenvector, and along one with a negative eigenvalue that takes a step of negative curvature.
     left, added = start_vector(n), np.full(n, _INDEFINITE)
     along, size = left, left @ left
     first = size
     for step in range(_STEPS):
         if step == _TRIED and size > _SLOW**2 * first:
             factors = Factors() if factors is None else factors
-            # no more work than the steps that are left, and the ordering serves all that follows
+            # factorizing is no more work than the remaining steps, and others use the ordering again
             if factors.ordering(scaled).products <= _STEPS * scaled.nnz and factors(scaled, added).positive_definite:
                 return None
         image = scaled @ along + added * along

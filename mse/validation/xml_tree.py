@@ -1,4 +1,4 @@
-"""XML as a tree of plain elements, read by expat without document types, so that no entity is ever expanded."""
+"""XML as a tree of plain elements, read by expat without document types, so no entity is ever expanded."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from xml.parsers import expat
 
 from ..errors import FileError
 
-_MOST, _DEEPEST = 200_000, 100  # elements of a file, and levels of them
+_MOST, _DEEPEST = 200_000, 100  # most elements of a file, and most levels
 
 
 @dataclass
 class Tag:
-    """An element of XML, and the line it begins in."""
+    """An XML element and the line where it begins."""
 
     tag: str
     values: dict[str, str]
@@ -24,27 +24,27 @@ class Tag:
 
     @property
     def text(self) -> str:
-        """What is written in it, outside of the elements in it."""
+        """Its own text, without that of elements inside."""
         return "".join(self.texts)
 
     def all(self, tag: str) -> Iterator[Tag]:
-        """The elements of a kind in it."""
+        """The elements of a kind directly inside."""
         return (t for t in self.inside if t.tag == tag)
 
     def one(self, tag: str) -> Tag | None:
-        """The first element of a kind in it, None where there is none."""
+        """The first element of a kind directly inside; None if there is none."""
         return next(self.all(tag), None)
 
 
 def tag_error(path: Path, tag: Tag, found: str, expected: str) -> FileError:
-    """The error of an element: what was found in it, and what was expected."""
+    """The error for an element: what was found in it, and what was expected."""
     return FileError(f"{path}: line {tag.line}: <{tag.tag}> {found}; expected {expected}")
 
 
 def xml_tree(path: Path, content: bytes, kind: str, what: str) -> Tag:
-    """The outermost element of an XML text; FileError where it is none, too large, or has a document type.
+    """The outermost element of an XML text; FileError if it is not XML, too large, or has a document type.
 
-    ``kind`` names the files that are expected, ``what`` is what one of them holds.
+    ``kind`` names the expected files, ``what`` their contents.
     """
     top = Tag("", {}, 0)
     open_, count = [top], 0

@@ -169,7 +169,7 @@ def test_exact_members_have_no_state_space_and_say_so():
 
 def test_a_beam_with_a_function_cannot_be_saved_and_nothing_is_written(tmp_path):
     s = cantilever(mse.Beam("beam", **(STRIP | {"width": lambda s: 0.05})))
-    with pytest.raises(mse.ModelError, match="Beam 'beam': width is a function, which a file cannot hold"):
+    with pytest.raises(mse.ModelError, match="Beam 'beam': width is a function, which a file cannot store"):
         s.save(tmp_path / "it.json")
     assert not list(tmp_path.iterdir())
 

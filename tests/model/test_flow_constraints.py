@@ -151,7 +151,7 @@ def test_stability_is_that_of_the_motions_that_are_permitted(edge):
 def test_curves_of_equilibria_are_refused():
     s = sled(seat=100.0, load=(0.0, 3.0, 0.0))
     for call in (lambda: s.find_instability(), lambda: s.trace("load_factor", 2.0)):
-        with pytest.raises(ModelError, match="KnifeEdge 'edge': its flow constraint holds no position"):
+        with pytest.raises(ModelError, match="KnifeEdge 'edge': its flow constraint fixes no position"):
             call()
 
 

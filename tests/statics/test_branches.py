@@ -141,7 +141,7 @@ def test_what_was_not_determined_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(branches, "_PLACES", 0)
     found = wp.update(heavier)
     assert found.stable and found.branch_left is None
-    assert found.notes == (branches.UNKNOWN,) and "did not determine" in repr(found)
+    assert found.notes == (branches.UNKNOWN,) and "it is not known whether" in repr(found)
     found.save(tmp_path / "found.json")
     assert mse.read_model(tmp_path / "found.json").branch_left is None
 
@@ -258,7 +258,7 @@ def in_many_steps(wp: mse.WorkingPoint, name: str, value: float, count: int) -> 
     before, moved = wp, []
     for x in np.linspace(wp.system[path].parameters[key], value, count + 1)[1:]:
         after = before.update({name: float(x)})
-        if any("does not hold" in note for note in after.notes):
+        if any("a balance that is unstable" in note for note in after.notes):
             return after, True
         moved.append(np.abs(after.state.o - before.state.o).max())
         before = after

@@ -141,7 +141,7 @@ def truss(load: float) -> mse.MSystem:
 @pytest.mark.slow
 def test_loads_beyond_a_limit_are_lowered_traced_or_snapped_through():
     s = truss(10.0)
-    told = refused(lambda: s.find_working_point(seek="nearest"), "followed up to 0.\\d+ times its loads and no further")
+    told = refused(lambda: s.find_working_point(seek="nearest"), "followed up to 0.\\d+ times its loads but no further")
     factor = float(told.split("followed up to ")[1].split()[0])
     below = s.find_working_point(seek="nearest", load_factor=0.99 * factor)
     assert below.stable and below.poses["top.center"].o[2] > 0.05
@@ -180,7 +180,7 @@ def test_changes_too_large_for_the_nearest_equilibrium_are_made_in_steps():
     s = truss(1.0)
     point = s.find_working_point(seek="nearest")
     told = refused(
-        lambda: point.update({"load.force": (0, 0, -10.0)}), r"change less at once, use trace\(\), or accept"
+        lambda: point.update({"load.force": (0, 0, -10.0)}), r"make smaller changes, use trace\(\), or accept"
     )
     share = float(told.split("followed over ")[1].split()[0])
     limit = 2 * 1e3 * (np.hypot(1.0, 0.2) ** (2 / 3) - 1.0) ** 1.5
@@ -251,7 +251,7 @@ def test_a_stiffness_beyond_the_digits_of_positions_is_lowered():
         return s
 
     refused(
-        post(1e15).find_working_point, "rounding of the positions alone leaves .* lower that stiffness or replace it"
+        post(1e15).find_working_point, "rounding of the positions alone leaves .* lower its stiffness or replace it"
     )
     assert post(1e7).find_working_point().stable
 
@@ -367,9 +367,7 @@ def test_a_curve_that_ends_is_traced_up_to_there():
     s.clamp(s.ground, spring.frame(0))
     s.clamp(plate.frame(0), spring.frame(1))
     s.add(mse.Load("load", force=(0, 0, -100.0)), between=(plate,))
-    told = refused(
-        lambda: s.find_instability(max_load_factor=100.0), "followed up to .* stable so far, and leads no further"
-    )
+    told = refused(lambda: s.find_instability(max_load_factor=100.0), "followed up to .* stable so far, but no further")
     assert "trace('load_factor', ...) shows it up to there" in told
     end = float(told.split("followed up to ")[1].split()[0])
     assert end == pytest.approx(10.0, rel=1e-3)

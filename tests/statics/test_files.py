@@ -148,7 +148,7 @@ def test_a_line_cannot_ask_for_millions_of_elements(tmp_path):
         s.add(mse.Beam(f"b{k}", length=1.0, width=0.1, height=0.1, elements=9_000, stations={"middle": 0.5}))
     s.save(tmp_path / "x.json")
     text = refused(tmp_path / "x.json", (tmp_path / "x.json").read_text())
-    assert "system.objects[11]: Beam 'b11': with it the file asks for 108013 elements; expected at most 100000" in text
+    assert "system.objects[11]: Beam 'b11': with it the file has 108013 elements; expected at most 100000" in text
     assert "give read_model() a larger max_elements" in text
     assert mse.read_model(tmp_path / "x.json", max_elements=108_013)["b11"].elements == 9_000
 
@@ -156,7 +156,7 @@ def test_a_line_cannot_ask_for_millions_of_elements(tmp_path):
 def test_bytes_that_are_no_text_and_a_mark_before_it(tmp_path, saved):
     path = tmp_path / "x.json"
     path.write_bytes(b"\xff\xfe{}")
-    with pytest.raises(mse.FileError, match=r"x\.json is no text \(byte 0 is 0xff\); expected UTF-8, as save\(\)"):
+    with pytest.raises(mse.FileError, match=r"x\.json is not a text \(byte 0 is 0xff\); expected UTF-8, as save\(\)"):
         mse.read_model(path)
     result = tmp_path / "states.npz"
     mse.LinearModel.from_matrices([[1.0]], None, [[4.0]], coordinates=["mass.x"]).state_space().save(result)
@@ -175,7 +175,7 @@ def test_a_file_beyond_memory_is_told(tmp_path, saved, monkeypatch, reader):
         raise MemoryError
 
     monkeypatch.setattr(Path if reader == "read_bytes" else json, reader, none)
-    with pytest.raises(mse.FileError, match=r"x\.json has .* GB, which is more than there is memory for"):
+    with pytest.raises(mse.FileError, match=r"x\.json has .* GB, which does not fit into memory"):
         mse.read_model(path)
 
 

@@ -112,7 +112,7 @@ def test_a_crank_taken_round_leaves_its_rocker_where_it_swings():
     s["D"].motor = "position"
     s["D"].position = first.joint_coordinates["D.angle"]
     trace = s.trace("D.position", 6.0, max_points=200)
-    assert not trace.complete and "comes back" in trace.reason
+    assert not trace.complete and "came back" in trace.reason
     assert [e.kind for e in trace.events[:2]] == ["limit point", "limit point"]
 
 

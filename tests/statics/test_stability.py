@@ -267,7 +267,7 @@ def test_curvatures_that_rounding_may_have_made_are_not_determined(share):
     for kind, motions in kinds.items():
         assert [motion.name for motion in motions] == (["body.az"] if kind == expected else [])
         assert getattr(wp.linearize().modes(), kind).sum() == (kind == expected)
-    assert ("Not determined at this precision" in repr(wp)) == (expected == "undetermined")
+    assert ("Stability not known at this precision" in repr(wp)) == (expected == "undetermined")
     assert ("not determined" in repr(wp.linearize().modes())) == (expected == "undetermined")
     assert wp.stable == (expected != "unstable")
 
@@ -400,7 +400,7 @@ def test_a_twist_so_soft_that_rounding_hides_it_is_not_called_free(count, twist)
     wp = s.find_working_point()
     assert wp.stable and not wp.free and not wp.unstable
     assert all("az" in motion.name for motion in wp.undetermined)
-    assert (" more" in str(wp).split("Not determined")[1]) == (count == 300)
+    assert (" more" in str(wp).split("Stability not known")[1]) == (count == 300)
     modes = wp.linearize().modes(1)
     expected = 2.0 * np.sqrt(twist / 1e-3) * np.sin(np.pi / (4 * count + 2)) / (2 * np.pi)
     assert modes.undetermined.any() and not modes.free.any()

@@ -302,7 +302,7 @@ def test_wrong_options_of_plots_are_refused_with_the_right_ones():
             result.plot(color=3)
     with pytest.raises(UnknownNameError, match="did you mean 'pairs'"):
         RESPONSE.plot(pair=("probe.x", "coil.fx"))
-    with pytest.raises(ModelError, match=r"pairs hold 'probe.x'; expected pairs of .*\('probe.x', 'coil.fx'\)"):
+    with pytest.raises(ModelError, match=r"pairs contain 'probe.x'; expected pairs of .*\('probe.x', 'coil.fx'\)"):
         RESPONSE.plot(pairs=["probe.x"])
 
 

@@ -40,7 +40,7 @@ def test_where_they_meet_it_is_not_determined():
     (motion,) = wp.undetermined
     np.testing.assert_allclose(motion.eigenvalue, 1j * np.sqrt(62.5), rtol=1e-9, atol=1e-9)
     assert abs(motion.growth) < 1e-9 < motion.uncertainty < 1e-5
-    assert "Not determined at this precision" in str(wp) and f"{motion.uncertainty:.1e} 1/s" in str(wp)
+    assert "Stability not known at this precision" in str(wp) and f"{motion.uncertainty:.1e} 1/s" in str(wp)
 
 
 @pytest.mark.rounding

@@ -274,7 +274,7 @@ def test_what_is_there_stays_when_writing_fails(results, tmp_path, monkeypatch):
     results["history"].save(path)
     before = path.read_bytes()
     monkeypatch.setattr(result_files, "_seal", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(FileError, match=r"a.npz cannot be written \(No space left.*what was there is as it was"):
+    with pytest.raises(FileError, match=r"a.npz cannot be written \(No space left.*the old file is unchanged"):
         results["history"].save(path)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["a.npz"]
 
