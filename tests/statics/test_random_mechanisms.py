@@ -20,7 +20,7 @@ import mse
 from mechanisms import Body, Link, Mechanism, Train, Verdict, check, crossed
 from mse import Pose
 
-SEEDS = 60
+SEEDS = 30
 STYLES = ("tree", "loops", "planar", "rope", "rods")
 KINDS = ("Revolute", "Prismatic", "Cylindrical", "Planar", "Universal", "Spherical", "Fixed", "PointOnLine", "Joint",
          "Rod")  # fmt: skip
