@@ -118,6 +118,7 @@ _LATER = {
 _RESULTS = {
     "BeamLoads": ".elements.beam_loads",
     "Clamp": ".model.system",
+    "ClosedModel": ".control.closed",
     "Crossing": ".analysis.time.response",
     "Dependency": ".statics.joints",
     "DynamicMember": ".linear.linear_model",
@@ -129,6 +130,7 @@ _RESULTS = {
     "Iteration": ".statics.history",
     "LeftOut": ".analysis.time.left_out",
     "LossLaw": ".elements.loss_laws",
+    "Margins": ".control.margins",
     "Mode": ".analysis.modes.result",
     "Modes": ".analysis.modes.result",
     "Motion": ".statics.stability",
@@ -161,7 +163,9 @@ if _typing.TYPE_CHECKING:
     from .analysis.time.response import TimeResponse as TimeResponse
     from .analysis.time.state_space import StateSpace as StateSpace
     from .analysis.time.step_loop import StepLoop as StepLoop
+    from .control.closed import ClosedModel as ClosedModel
     from .control.controller import Controller as Controller
+    from .control.margins import Margins as Margins
     from .dynamics.trajectory import Instant as Instant
     from .dynamics.trajectory import MotionState as MotionState
     from .dynamics.trajectory import Trajectory as Trajectory

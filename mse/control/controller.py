@@ -16,6 +16,9 @@ from ..numerics.read_only import ReadOnly
 from ..validation.arguments import choice, frequencies, number, numbers, refusal
 
 _WHO = "Controller"
+# Of a rational function in place of a delay: its poles are right to 1e-9 up to it, and to 1e-5 with twice of it
+# (tests/control/test_controller.py::test_a_rational_function_takes_the_place_of_a_delay).
+MOST_ORDER = 10
 _KINDS = "a number, an mse.Controller, or a transfer function, zeros-poles-gain or state space of scipy.signal or python-control"
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -345,8 +348,10 @@ def without_delay(controller: Controller, order: int) -> Controller:
     """A continuous controller with a rational function of this order (Pade) in place of its delay."""
     if not controller.delay or controller.dt is not None:
         return controller
-    z, p = pade_roots(controller.delay, order)
-    sign = (-1.0) ** order
+    # of higher orders several in series
+    stages = -(-order // MOST_ORDER)
+    z, p = (np.tile(x, stages) for x in pade_roots(controller.delay / stages, -(-order // stages)))
+    sign = (-1.0) ** len(p)
     if controller.matrices is None:
         z, p = np.r_[controller.zeros, z], np.r_[controller.poles, p]
         return replace(controller, zeros=z, poles=p, gain=sign * controller.gain, delay=0.0)
@@ -417,8 +422,6 @@ def _of_fractions(num: Sequence, den: Sequence, options: dict[str, Any]) -> Cont
 
 def _series(zeros: np.ndarray, poles: np.ndarray, gain: float) -> Realization:
     """Second-order sections in series; zeros beyond the number of poles are left as a polynomial."""
-    from scipy.signal import zpk2sos
-
     # real ones last, so that what is left beyond the poles is real, or whole pairs
     zeros = zeros[np.argsort(zeros.imag == 0.0, kind="stable")]
     more, single = max(len(zeros) - len(poles), 0), np.count_nonzero(zeros.imag == 0.0)
@@ -428,19 +431,27 @@ def _series(zeros: np.ndarray, poles: np.ndarray, gain: float) -> Realization:
     out = Realization(
         none, none.reshape(0, 1), none.reshape(1, 0), np.array([[gain]]), np.atleast_1d(np.poly(beyond).real)
     )
-    for row in zpk2sos(own, poles, 1.0, pairing="minimal", analog=True) if len(poles) else ():
-        out = out.then(_section(row))
+    sections, free = [], _in_twos(poles)
+    for pair in _in_twos(own):  # with the poles next to them, so that signals in between stay of one size
+        room = [k for k, p in enumerate(free) if len(p) >= len(pair)]
+        sections.append((pair, free.pop(min(room, key=lambda k: abs(free[k][0] - pair[0])))))
+    for z, p in [*sections, *((np.zeros(0), p) for p in free)]:
+        out = out.then(_section(np.atleast_1d(np.poly(z).real), np.poly(p).real))
     return out
 
 
-def _section(row: np.ndarray) -> Realization:
-    """A section, with states of one size."""
-    b, a = row[:3], row[3:]
-    if a[0] == 0.0:
-        b, a = b[1:] / a[1], a[1:] / a[1]
+def _in_twos(roots: np.ndarray) -> list[np.ndarray]:
+    """Conjugate pairs, pairs of real roots, and the one that may be left."""
+    order = np.concatenate([roots[roots.imag != 0.0], np.sort(roots[roots.imag == 0.0].real)])
+    return [order[k : k + 2] for k in range(0, len(order), 2)]
+
+
+def _section(b: np.ndarray, a: np.ndarray) -> Realization:
+    """A fraction of polynomials of first or second order, with states of one size."""
+    b = np.concatenate([np.zeros(len(a) - len(b)), b])
+    if len(a) == 2:
         matrices = [[-a[1]]], [[1.0]], [[b[1] - b[0] * a[1]]], [[b[0]]]
     else:
-        b, a = b / a[0], a / a[0]
         w = np.sqrt(abs(a[2])) or abs(a[1]) or 1.0
         c = [(b[2] - b[0] * a[2]) / w, b[1] - b[0] * a[1]]
         matrices = [[0.0, w], [-a[2] / w, -a[1]]], [[0.0], [1.0]], [c], [[b[0]]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, types, void
+from numba import float64, int64, njit, types, void
 
 from .jit import kept
 from .march import read, step
@@ -67,3 +67,43 @@ def control(
     read(of_state, of_inputs, state, inputs, values[n])
     for i in range(len(inputs)):
         driven[n, i] = inputs[i]
+
+
+@njit
+def filters(outputs, inputs, memory, time):
+    """``u = -(C x + D v); x = A x + B v`` every so many steps: sampled linear controllers as one controller of :func:`control`.
+
+    ``memory`` has the steps between samples, a counter, the numbers of states n, commands a and readings v, the output that
+    each reading is, A, B, C, D by rows, and x twice.
+    """
+    every, n, a, v = int(memory[0]), int(memory[2]), int(memory[3]), int(memory[4])
+    memory[1] += 1.0
+    if memory[1] > 1.0:
+        if memory[1] >= every:
+            memory[1] = 0.0
+        return
+    if every == 1:
+        memory[1] = 0.0
+    read = 5
+    of_states = read + v
+    of_read = of_states + n * n
+    to_command = of_read + n * v
+    direct = to_command + a * n
+    now = direct + a * v
+    after = now + n
+    for i in range(a):
+        total = 0.0
+        for j in range(n):
+            total += memory[to_command + i * n + j] * memory[now + j]
+        for j in range(v):
+            total += memory[direct + i * v + j] * outputs[int(memory[read + j])]
+        inputs[i] = -total
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            total += memory[of_states + i * n + j] * memory[now + j]
+        for j in range(v):
+            total += memory[of_read + i * v + j] * outputs[int(memory[read + j])]
+        memory[after + i] = total
+    for i in range(n):
+        memory[now + i] = memory[after + i]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..analysis.time.response import TimeResponse
     from ..analysis.time.state_space import StateSpace
     from ..analysis.time.step_loop import StepLoop
+    from ..control.closed import ClosedModel
+    from ..control.links import Loops
     from ..elements.losses import LossGiven
     from ..progress.reports import Progress
     from .linear_model import LinearModel
@@ -406,3 +408,40 @@ class Analyses:
         from ..analysis.time.step_loop import StepLoop
 
         return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, progress=progress)
+
+    def feedback(self: LinearModel, loops: Loops, *, name: str = "loop") -> ClosedModel:
+        """``u = -C y + ...``: the model with a loop closed by controllers from sensors to actuators.
+
+        Parameters
+        ----------
+        loops : mapping
+            Controllers by (actuator, sensor), the name of an input and of an output; several pairs are one loop of several
+            channels.  A controller of several inputs and outputs stands under ((actuators), (sensors)).  Controllers are
+            :class:`mse.Controller`, numbers, or objects of scipy.signal and python-control.
+        name : str
+            Name of the loop; :meth:`.ClosedModel.feedback` closes further ones.
+
+        Returns
+        -------
+        ClosedModel
+            Responses, noise, margins, poles and runs in time with the loop closed.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such actuator or sensor.
+        ModelError
+            A controller is none, its shape is not that of its channels, or sampling times differ.
+
+        Examples
+        --------
+        >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]], coordinates=["mass.x"])
+        >>> model.feedback({("mass.x", "mass.x"): mse.Controller.zpk([0.0], [-100.0], 40.0)}, name="damping")
+        model: 1 loop closed, u = -C y
+        loop     actuator u  sensor y  controller C
+        -------  ----------  --------  -------------------
+        damping  mass.x      mass.x    continuous, gain 40
+        """
+        from ..control.closed import feedback
+
+        return feedback(self, loops, name)

@@ -131,7 +131,7 @@ def resonance_grid(
             found, widths = resonances(model, loss_of_parts, low, high)
         except Interrupted as interrupted:  # with some of the modes, and no grid yet
             raise KeyboardInterrupt from interrupted
-        start = _about(model.name, found, widths, low, high, points_per_width)
+        start = about(model.name, found, widths, low, high, points_per_width)
         f, unresolved, unsolved, stopped = start, 0, 0, False
         if not model.members:
             try:
@@ -205,9 +205,10 @@ def resonances(
     return f, np.where(widths < NOTHING * f, 0.0, widths)
 
 
-def _about(
+def about(
     name: str, resonances: np.ndarray, widths: np.ndarray, low: float, high: float, per_width: float
 ) -> np.ndarray:
+    """Ascending frequencies (f,) from low to high, ``per_width`` in each width of the resonances, which ascend, too."""
     middles = 0.5 * (resonances[1:] + resonances[:-1])
     left, right = np.append(low, middles)[: len(widths)], np.append(middles, high)[: len(widths)]
     half = 0.5 * np.where(widths > 0, widths, _UNDAMPED * resonances)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from ...results import Result
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
 from ..frequency.resonance_grid import resonances
 from .spectra import Given, density
-from .thermal import ROOM, thermal
+from .thermal import ROOM, Thermal, thermal
 
 # Points in the width of a resonance, for a budget's own grid: with 12 an RMS is right to 3e-5 of itself at Q 50, with 6 to 3e-4
 # (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
@@ -61,8 +61,9 @@ class NoiseBudget(Result):
         Noise that is left out, and why.
     parameters : ParameterRecord
         Parameters of the objects of the system, by their paths.
-    model : LinearModel or None
-        The model, whose resonances :meth:`rms` compares with the frequencies; None in a budget that was read from a file.
+    resonances : callable or None
+        ``resonances(low_hz, high_hz)``: resonances and widths (r,) in Hz, which :meth:`rms` compares with the frequencies; None
+        in a budget that was read from a file.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class NoiseBudget(Result):
     densities: np.ndarray = array("source frequency", unit="({unit})^2/Hz", label="noise power density")
     notes: tuple[str, ...] = names("*", default=())
     parameters: ParameterRecord = recorded_parameters()
-    model: LinearModel | None = None
+    resonances: Callable[[float, float], tuple[np.ndarray, np.ndarray]] | None = None
 
     # -- spectra ----------------------------------------------------------------------------------------------
     @property
@@ -187,9 +188,9 @@ class NoiseBudget(Result):
         return np.sqrt(np.append(np.cumsum(pieces[::-1])[::-1], 0.0))
 
     def _warn_unresolved(self, low: float, high: float) -> None:
-        if self.model is None:
+        if self.resonances is None:
             return
-        at, width = resonances(self.model, loss_factors(self.model, None), low, high)
+        at, width = self.resonances(low, high)
         f = self.frequencies_hz
         within = np.searchsorted(f, at + 0.5 * width) - np.searchsorted(f, at - 0.5 * width)
         missed = np.flatnonzero((within < _FEWEST) & (at > low) & (at < high))
@@ -257,32 +258,41 @@ def noise(
     names = [model.inputs[k] for k in driven]
     room = number(model.name, "temperature", temperature, unit="K", above=0.0)
     factors = loss_factors(model, loss)
-    f = _own_grid(model, loss) if frequencies_hz is None else np.atleast_1d(frequencies(model.name, frequencies_hz))
-    if f.ndim != 1 or not len(f):
-        raise ModelError(
-            f"{model.name}: frequencies_hz has the shape {f.shape}; expected one dimension, or None for a grid"
+    f = _own_grid(model, loss) if frequencies_hz is None else ascending(model.name, frequencies_hz)
+    with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
+        spectra = [density(f"{model.name}: noise of {name}", given[name], f) for name in names]
+        found, notes, responses = thermal(model, f, o, factors, room, driven)
+        driving = dict(
+            zip(names, (np.abs(own) ** 2 * s**2 for own, s in zip(responses.T, spectra, strict=True)), strict=True)
         )
+        of = (
+            (model.name, output, model.output_units[o], f),
+            (tuple(notes), model.parameters, partial(resonances, model, factors)),
+        )
+        return task.finished(added_up(of, found, driving))
+
+
+def added_up(of: tuple[tuple, tuple], found: Sequence[Thermal], driving: Mapping[str, np.ndarray]) -> NoiseBudget:
+    """A budget of thermal sources, and of inputs by their densities (f,); ``of`` has what stands before and behind these."""
+    sources = [(*t.label, t.kind) for t in found] + [(name, INPUT, INPUT) for name in driving]
+    objects, mechanisms, kinds = (tuple(x) for x in zip(*sources, strict=True)) if sources else ((), (), ())
+    values = np.array([*(t.density for t in found), *driving.values()]).reshape(len(sources), len(of[0][3]))
+    return NoiseBudget(*of[0], objects, mechanisms, kinds, values, *of[1])
+
+
+def ascending(name: str, given: ArrayLike) -> np.ndarray:
+    """Frequencies (f,) of a budget, above zero and ascending, or ModelError."""
+    f = np.atleast_1d(frequencies(name, given))
+    if f.ndim != 1 or not len(f):
+        raise ModelError(f"{name}: frequencies_hz has the shape {f.shape}; expected one dimension, or None for a grid")
     falls = np.diff(f, prepend=0.0) <= 0.0
     if falls.any():
         k = int(np.argmax(falls))
         raise ModelError(
-            f"{model.name}: frequency number {k} is {f[k]:.6g} Hz; expected frequencies above zero, ascending: the noise of "
+            f"{name}: frequency number {k} is {f[k]:.6g} Hz; expected frequencies above zero, ascending: the noise of "
             "structural losses has no bound at 0 Hz"
         )
-    with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
-        spectra = [density(f"{model.name}: noise of {name}", given[name], f) for name in names]
-        found, notes, responses = thermal(model, f, o, factors, room, driven)
-        sources = [(*t.label, t.kind) for t in found] + [(name, INPUT, INPUT) for name in names]
-        densities = [t.density for t in found]
-        densities += [np.abs(own) ** 2 * s**2 for own, s in zip(responses.T, spectra, strict=True)]
-        objects, mechanisms, kinds = (tuple(x) for x in zip(*sources, strict=True)) if sources else ((), (), ())
-        values = np.array(densities).reshape(len(sources), len(f))
-        return task.finished(
-            NoiseBudget(
-                model.name, output, model.output_units[o], f, objects, mechanisms, kinds, values, tuple(notes),
-                model.parameters, model if loss is None else replace(model, losses=factors),
-            )
-        )  # fmt: skip
+    return f
 
 
 def _own_grid(model: LinearModel, loss: Mapping[str | Source, LossGiven] | None) -> np.ndarray:

@@ -98,14 +98,13 @@ def temperature(model: LinearModel, owner: str, room: float) -> float:
 
 
 def thermal(
-    model: LinearModel,
-    f: np.ndarray,
-    output: int,
-    loss: Mapping[Label, Factor],
-    room: float,
-    inputs: Sequence[int] = (),
-) -> tuple[list[Thermal], list[str], np.ndarray]:
-    """Thermal noise of all sources at frequencies f > 0 (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,)."""
+    model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, Factor], room: float, inputs: Sequence[int] = (),
+    rows: Rows | None = None,
+) -> tuple[list[Thermal], list[str], np.ndarray]:  # fmt: skip
+    """Thermal noise of all sources at frequencies f > 0 (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,).
+
+    ``rows`` are what the output reads of forces, if not the model alone decides about that.
+    """
     laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
     lossy = _Quadratic(model.parts, {**loss, **dict.fromkeys(laws, 1.0)})
     viscous = _Quadratic(model.dampings, {label: 1.0 for label in model.dampings if label[1] not in LOADED})
@@ -121,7 +120,7 @@ def thermal(
         )
         return [], ["nothing in the model dissipates: there is no thermal noise"], response.values[:, 0]
     w = 2.0 * np.pi * f
-    row, responses = Rows(model, output, loss, inputs).at(f, every)
+    row, responses = (Rows(model, output, loss, inputs) if rows is None else rows).at(f, every)
     found: list[Thermal] = []
     for parts, kind, per in ((lossy, "structural", w), (viscous, "viscous", np.ones_like(w))):
         for number, (label, power) in enumerate(zip(parts.labels, parts.forms(row, every), strict=True)):

@@ -1,0 +1,98 @@
+"""A plant as motions that do not know of each other: which of them a loop moves, and what they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..analysis.time.normal_form import NormalForm, normal_form
+from ..analysis.time.state_space import StateSpace
+from ..analysis.time.steps import Step
+from ..numerics.precision import DEPENDENT
+
+# Time (s) in which free motions are measured: it is the unit in which their rates are compared with nothing
+# (tests/control/test_poles.py::test_free_motions_that_the_loop_does_not_move_stay_free).
+_TIME = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """``m' = P m + b u, y = c m + d u``, or ``m_{k+1}``: P of pairs (4, h) as rows of (2, 2) matrices, and ``rest`` (r, r).
+
+    States are the first of each pair, the second of each, and the rest; ``to`` (n, m) leads to those of the state space.
+    ``moved`` (m,) says which of them a loop moves: those of motions that it drives and senses.
+    """
+
+    pairs: np.ndarray
+    rest: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+    to: np.ndarray
+    moved: np.ndarray
+
+    @classmethod
+    def continuous(cls, ss: StateSpace) -> Motions:
+        """Of a state space from actuators to sensors."""
+        form = normal_form(ss, _TIME)
+        rates, (first, second), none = form.oscillating, form.real, np.zeros(form.real.shape[1])
+        oscillating = np.array([rates.real, rates.imag, -rates.imag, rates.real])
+        pairs = np.hstack([oscillating, np.array([first, none, none, second]), form.coupled.reshape(-1, 4).T])
+        return cls(pairs, form.rest, form.back @ ss.B, ss.C @ form.to, ss.D, form.to, _moved(ss, form))
+
+    @classmethod
+    def sampled(cls, ss: StateSpace, dt: float) -> Motions:
+        """The same from sample to sample, with inputs that are held in between."""
+        step, form = Step(ss, dt, ["zoh"] * len(ss.inputs)), normal_form(ss, dt)
+        return cls(step.pairs, step.rest, step.into, step.of_state, ss.D, step.to, _moved(ss, form))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """P of the motions that a loop moves, (k, k)."""
+        h = self.pairs.shape[1]
+        out = np.zeros((len(self.b),) * 2)
+        i = np.arange(h)
+        out[i, i], out[i, h + i], out[h + i, i], out[h + i, h + i] = self.pairs
+        out[2 * h :, 2 * h :] = self.rest
+        return out[np.ix_(self.moved, self.moved)]
+
+    def others(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues (k,) of the motions that a loop does not move, and their vectors (n, k) in the state space."""
+        h = self.pairs.shape[1]
+        p = self.pairs.T.reshape(-1, 2, 2)
+        at = np.flatnonzero(~(self.moved[:h] | self.moved[h : 2 * h]))
+        values, vectors = np.linalg.eig(p[at].astype(complex))
+        shapes = self.to[:, at].T[:, :, None] * vectors[:, :1] + self.to[:, h + at].T[:, :, None] * vectors[:, 1:]
+        values, shapes = values.ravel(), shapes.transpose(1, 0, 2).reshape(len(self.to), -1)
+        own = shapes.any(axis=0)  # a pair of real motions may have an empty state
+        return values[own], shapes[:, own]
+
+    def at(self, x: np.ndarray) -> np.ndarray:
+        """``c (x - P)^-1 b + d`` (f, o, i) at complex x (f,)."""
+        h = self.pairs.shape[1]
+        p0, p1, p2, p3 = self.pairs
+        first, second = x[:, None] - p0, x[:, None] - p3
+        over = 1.0 / (first * second - p1 * p2)
+        c1, c2, b1, b2 = self.c[:, :h], self.c[:, h : 2 * h], self.b[:h], self.b[h : 2 * h]
+
+        def products(c: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return c.T[:, :, None] * b[:, None, :]
+
+        out = np.tensordot(second * over, products(c1, b1), 1) + np.tensordot(first * over, products(c2, b2), 1)
+        out += np.tensordot(over, products(c1 * p1, b2) + products(c2 * p2, b1), 1)
+        if len(self.rest):
+            inverse = np.linalg.solve(x[:, None, None] * np.eye(len(self.rest)) - self.rest, self.b[None, 2 * h :])
+            out += self.c[:, 2 * h :] @ inverse
+        return out + self.d
+
+
+def _moved(ss: StateSpace, form: NormalForm) -> np.ndarray:
+    """Which states (m,) belong to motions that are driven and sensed, beyond the rounding of what cancels."""
+    h = form.pairs
+    driven = np.abs(form.back @ ss.B) > DEPENDENT * (np.abs(form.back) @ np.abs(ss.B))
+    sensed = np.abs(ss.C @ form.to) > DEPENDENT * (np.abs(ss.C) @ np.abs(form.to))
+    driven, sensed = driven.any(axis=1), sensed.any(axis=0)
+    both = (driven[:h] | driven[h : 2 * h]) & (sensed[:h] | sensed[h : 2 * h])
+    # but for the state that makes pairs of real motions complete
+    return np.concatenate([both, both, np.ones(len(form.rest), dtype=bool)]) & form.to.any(axis=0)

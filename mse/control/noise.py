@@ -1,0 +1,87 @@
+"""Noise with loops closed: thermal noise of all losses, of sensors, and of actuators.
+
+With loops closed an output y reads ``r = r_y + sum_s h_s r_s`` of a force on each coordinate, by what y and the sensors s read of
+it with loops open: a force moves the reading of a sensor as its noise does, to which y answers with h_s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..analysis.noise.budget import NoiseBudget, added_up, ascending
+from ..analysis.noise.spectra import Given, density
+from ..analysis.noise.thermal import Rows, thermal
+from ..errors import ModelError
+from ..linear.losses import loss_factors
+from ..progress.tasks import SOLVING, Show, Task
+from ..validation.arguments import find, mapping, number, positions
+from .response import closed_response
+from .stability import grid
+
+if TYPE_CHECKING:
+    from .closed import ClosedModel
+
+# Points in the width of a resonance for an RMS, and ends of a grid, of the slowest and the fastest resonance, as for open models
+# (tests/control/test_closed_noise.py::test_the_rms_of_a_damped_oscillator_is_that_of_its_closed_loop).
+_PER_WIDTH, _BELOW, _ABOVE = 12.0, 1e-3, 10.0
+
+
+class _ClosedRows:
+    """What an output reads of forces on coordinates with loops closed, at given frequencies; see :class:`.Rows`."""
+
+    def __init__(self, closed: ClosedModel, output: int, loss: Mapping[tuple[str, str], float]):
+        self._closed, self._output, self._loss = closed, output, loss
+
+    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        model, sensors = self._closed.linear, self._closed.links.sensors
+        noises = self._closed.inputs[len(model.inputs) :]
+        answers = closed_response(
+            self._closed, f, noises, [self._closed.outputs[self._output]], self._loss, False
+        ).values[:, 0]
+        out = np.zeros((len(f), len(touched)), dtype=complex)
+        if self._output < len(model.outputs):
+            out += Rows(model, self._output, self._loss).at(f, touched)[0]
+        for k, sensor in enumerate(sensors):
+            out += answers[:, k, None] * Rows(model, model.outputs.index(sensor), self._loss).at(f, touched)[0]
+        return out, np.zeros((len(f), 0), dtype=complex)
+
+
+def closed_noise(
+    closed: ClosedModel, frequencies_hz: ArrayLike | None, output: str, inputs: Mapping[str, Given] | None,
+    loss: Mapping[tuple[str, str] | str, float] | None, temperature: float, progress: Show,
+) -> NoiseBudget:  # fmt: skip
+    """See :meth:`.ClosedModel.noise`."""
+    model = closed.linear
+    find(closed.name, "output", output, closed.outputs)
+    o = closed.outputs.index(output)
+    given = mapping(closed.name, "inputs", inputs, "densities by the names of inputs, such as {'lvdt.x noise': 1e-9}")
+    names = [closed.inputs[k] for k in positions(closed.name, "input", list(given), closed.inputs)]
+    room = number(closed.name, "temperature", temperature, unit="K", above=0.0)
+    factors = loss_factors(model, loss)
+    if not closed.stable:
+        raise ModelError(
+            f"{closed.name}: its loop is unstable, {closed.growing()}, so its noise has no bound; expected a stable one; see "
+            "margins() and modes(), and change gain or phase"
+        )
+    f = _own_grid(closed) if frequencies_hz is None else ascending(closed.name, frequencies_hz)
+    with Task(closed.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
+        spectra = {name: density(f"{closed.name}: noise of {name}", given[name], f) for name in names}
+        found, notes, _ = thermal(model, f, 0, factors, room, rows=_ClosedRows(closed, o, factors))
+        response = closed_response(closed, f, names, [output], factors, False)
+        driving = {name: np.abs(response[output, name]) ** 2 * s**2 for name, s in spectra.items()}
+        notes = *notes, *response.notes
+        of = (closed.name, output, closed.output_units[o], f), (notes, model.parameters, closed.resonances)
+        return task.finished(added_up(of, found, driving))
+
+
+def _own_grid(closed: ClosedModel) -> np.ndarray:
+    poles = closed.modes().eigenvalues
+    swinging = poles[poles.imag > 0.0].imag / (2 * np.pi)
+    if not len(swinging):
+        raise ModelError(f"{closed.name}: has no resonance, so no frequencies of its own; expected frequencies_hz")
+    low, high = _BELOW * float(swinging.min()), _ABOVE * float(swinging.max())
+    return grid(closed.name, poles / (2 * np.pi), low, high, per_width=_PER_WIDTH)

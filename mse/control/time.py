@@ -1,0 +1,168 @@
+"""Closed loops in time: their state space, and runs with sampled controllers between the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg as sl
+
+from ..analysis.time.inputs import Input
+from ..analysis.time.response import TimeResponse
+from ..analysis.time.simulate import checked_times
+from ..analysis.time.state_space import StateSpace
+from ..analysis.time.step_loop import StepLoop
+from ..errors import ImproperModelError, ModelError
+from ..linear.linear_model import LinearModel
+from ..numerics.precision import NOTHING
+from ..validation.arguments import mapping, positions
+from .controller import realized, sampled
+from .links import Links
+from .poles import algebraic
+
+if TYPE_CHECKING:
+    from .closed import ClosedModel
+
+
+def state_space(
+    closed: ClosedModel, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+) -> StateSpace:
+    """See :meth:`.ClosedModel.state_space`."""
+    model, links = closed.linear, closed.links
+    for link in links.all:
+        controller, who = link.controller, f"{closed.name}: the controller of loop {link.loop!r}"
+        if controller.dt is not None:
+            raise ModelError(
+                f"{who} is sampled every {controller.dt:g} s; expected continuous ones in a state space; use simulate(), "
+                "modes() or frequency_response()"
+            )
+        if controller.delay:
+            raise ModelError(
+                f"{who} has a delay of {controller.delay:g} s, which no state space has; expected none; with_pade(order) puts "
+                "a rational function in its place"
+            )
+        if not controller.proper:
+            raise ImproperModelError(
+                f"{who} has {len(controller.zeros)} zeros and {len(controller.poles)} poles, so it differentiates; expected a "
+                "proper one in time; give it poles at high frequency"
+            )
+    i, o = (
+        positions(closed.name, what, given, known)
+        for what, given, known in (("input", inputs, closed.inputs), ("output", outputs, closed.outputs))
+    )
+    own_i, own_o = i[i < len(model.inputs)], o[o < len(model.outputs)]
+    driven = list(dict.fromkeys([*links.actuators, *(model.inputs[k] for k in own_i)]))
+    read = list(dict.fromkeys([*links.sensors, *(model.outputs[k] for k in own_o)]))
+    plant = model.state_space(inputs=driven, outputs=read, progress=False)
+    (a, bv, cc, dv, _), sensors, _ = links.stacked(realized)
+    n, count, u = len(plant.A), len(a), len(links.actuators)
+    # inputs of the closed model on states and sensors of the open one, and outputs by its states and inputs
+    drive, direct = np.zeros((n, len(i))), np.zeros((len(read), len(i)))
+    shift, noise = np.zeros((n, len(i))), np.zeros((len(sensors), len(i)))
+    for column, k in enumerate(i):
+        if k < len(model.inputs):
+            place = driven.index(closed.inputs[k])
+            drive[:, column], direct[:, column] = plant.B[:, place], plant.D[:, place]
+            shift[:, column] = plant.shift[:, place]
+        else:
+            noise[:, column] = sensors == k - len(model.inputs)
+    c, d = plant.C[sensors], plant.D[sensors][:, :u]
+    solve = -algebraic(closed.name, dv @ d)
+    # commands by states of plant and controllers, and by inputs
+    command = solve @ np.hstack([dv @ c, cc]), solve @ dv @ (direct[sensors] + noise)
+    seen = np.hstack([c, np.zeros((len(sensors), count))]) + d @ command[0], direct[sensors] + noise + d @ command[1]
+    push = plant.B[:, :u]
+    whole = np.vstack([np.hstack([plant.A, np.zeros((n, count))]) + push @ command[0], bv @ seen[0]])
+    whole[n:, n:] += a
+    answer = np.hstack([plant.C, np.zeros((len(read), count))]) + plant.D[:, :u] @ command[0]
+    direct = direct + plant.D[:, :u] @ command[1]
+    rows = [read.index(closed.outputs[k]) if k < len(model.outputs) else len(read) + k - len(model.outputs) for k in o]
+    names = [f"{link.loop} {k}" for link in links.all for k in range(len(realized(link.controller).A))]
+    return StateSpace(
+        closed.name, whole, np.vstack([drive + push @ command[1], bv @ seen[1]]),
+        np.vstack([answer, command[0]])[rows], np.vstack([direct, command[1]])[rows], (*plant.states, *names),
+        tuple(closed.inputs[k] for k in i), tuple(closed.outputs[k] for k in o),
+        tuple(closed.input_units[k] for k in i), tuple(closed.output_units[k] for k in o), 0,
+        np.vstack([shift, np.zeros((count, len(i)))]),
+        tuple(sl.block_diag(x, np.eye(count)) for x in plant.scaling), parameters=plant.parameters,
+    )  # fmt: skip
+
+
+@dataclass
+class _Driven:
+    """A model whose actuators have two inputs each: what is driven from outside, and commands; and readings with noise."""
+
+    name: str
+    inner: LinearModel | ClosedModel
+    sampled: Links
+    driven: Sequence[str]
+    read: Sequence[str]
+    noisy: tuple[str, ...]
+
+    def state_space(self, *, inputs: None = None, outputs: None = None) -> StateSpace:
+        links, plain = self.sampled, [name for name in self.driven if name in self.inner.inputs]
+        ss = self.inner.state_space(
+            inputs=list(dict.fromkeys([*links.actuators, *plain])),
+            outputs=list(dict.fromkeys([*links.sensors, *self.read])), progress=False,
+        )  # fmt: skip
+        # the commands first, then what is driven from outside; readings first, then what is recorded
+        columns = [ss.inputs.index(name) for name in links.actuators]
+        rows = [ss.outputs.index(name) for name in (*links.sensors, *self.read)]
+        b, d, shift = ([x[:, [k]] for k in columns] for x in (ss.B, ss.D[rows], ss.shift))
+        for name in self.driven:
+            at = ss.inputs.index(name) if name in ss.inputs else None
+            for into, matrix in ((b, ss.B), (d, ss.D[rows]), (shift, ss.shift)):
+                into.append(np.zeros((len(matrix), 1)) if at is None else matrix[:, [at]])
+            if name in self.noisy:
+                d[-1][self.noisy.index(name), 0] += 1.0
+        units = dict.fromkeys(self.noisy, "") | dict(zip(ss.inputs, ss.input_units, strict=True))
+        return replace(
+            ss, B=np.hstack(b), C=ss.C[rows], D=np.hstack(d), shift=np.hstack(shift),
+            inputs=(*(f"{name} (commanded)" for name in links.actuators), *self.driven),
+            outputs=(*(f"{name} (read)" for name in links.sensors), *self.read),
+            input_units=(*(units[name] for name in links.actuators), *(units[name] for name in self.driven)),
+            output_units=tuple(ss.output_units[k] for k in rows),
+        )  # fmt: skip
+
+
+def simulate_sampled(
+    closed: ClosedModel, times: tuple[float, float], inputs: Mapping[str, Input] | None, outputs: Sequence[str] | None,
+    initial: Mapping[str, float] | None, progress,
+) -> TimeResponse:  # fmt: skip
+    """A run over (duration, dt) with sampled controllers; inputs are held over each step."""
+    from ..kernels.control import filters
+
+    own = Links([link for link in closed.links.all if link.controller.dt is not None])
+    steps, dt = checked_times(closed, *times)
+    every = own.dt / dt
+    if abs(every - round(every)) > NOTHING * every or every < 0.5:
+        raise ModelError(
+            f"{closed.name}: its controllers are sampled every {own.dt:g} s, which is no whole number of steps of {dt:g} s; "
+            f"expected one; take a dt of {own.dt / max(np.ceil(every), 1):g} s"
+        )
+    given = mapping(closed.name, "inputs", inputs, "functions of time or samples by input")
+    driven = [closed.inputs[k] for k in positions(closed.name, "input", list(given), closed.inputs)]
+    asked = [closed.outputs[k] for k in positions(closed.name, "output", outputs, closed.outputs)]
+    inner = closed.continuous()
+    read = [name for name in asked if name in inner.outputs]
+    noisy = tuple(closed.inputs[len(closed.linear.inputs) + closed.links.sensors.index(name)] for name in own.sensors)
+    loop = StepLoop(_Driven(closed.name, inner, own, driven, read, noisy), dt=dt, initial=initial, progress=progress)
+    (a, b, c, d, _), sensors, _ = own.stacked(sampled)
+    sizes = [round(every), 0.0, len(a), len(own.actuators), b.shape[1]]
+    memory = np.concatenate([sizes, sensors, *(x.ravel() for x in (a, b, c, d)), np.zeros(2 * len(a))])
+    run = loop.run(steps, controller=filters, memory=memory, inputs=given, progress=progress)
+    first, values = len(own.actuators), np.zeros((steps + 1, len(asked)))
+    commands = [closed.outputs[len(closed.linear.outputs) + closed.links.actuators.index(n)] for n in own.actuators]
+    for k, name in enumerate(asked):  # an actuator may have a continuous loop, too
+        if name in read:
+            values[:, k] += run.values[:, len(own.sensors) + read.index(name)]
+        if name in commands:
+            values[:, k] += run.driven[:, commands.index(name)]
+    return replace(
+        run, values=values, outputs=tuple(asked),
+        output_units=tuple(closed.output_units[closed.outputs.index(name)] for name in asked),
+        driven=run.driven[:, first:], inputs=tuple(driven), holds=run.holds[first:],
+        input_units=tuple(closed.input_units[closed.inputs.index(name)] for name in driven),
+    )  # fmt: skip

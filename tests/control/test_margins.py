@@ -1,0 +1,120 @@
+"""Margins: figures, python-control's, and what the poles say of a loop that has lost them."""
+
+from __future__ import annotations
+
+import control
+import numpy as np
+import pytest
+
+import mse
+from loops import PAIR, chain, damper, free_mass, oscillator, sampled_pd
+from mse.errors import ModelError
+
+
+def test_margins_of_a_damping_loop_are_all_crossings():
+    margins = oscillator().feedback({PAIR: damper()}).margins()
+    np.testing.assert_allclose(margins.gain_crossings_hz, [0.7323130723, 1.3602260408], rtol=1e-9)
+    np.testing.assert_allclose(margins.phase_margins, [-99.785383, 72.151294], atol=1e-6)
+    assert margins.phase_crossings_hz[0] == pytest.approx(7.806612665, rel=1e-9)
+    assert margins.gain_margins[0] == pytest.approx(19.41197921, rel=1e-8) == margins.gain_margin
+    assert margins.sensitivity == pytest.approx(1.137976572, rel=1e-9)
+    assert margins.phase_margin == margins.phase_margins[1]
+    assert "largest sensitivity 1.13798 at" in repr(margins)
+    # the delay turns the phase by a whole turn every 200 Hz
+    assert len(oscillator().feedback({PAIR: damper()}).margins(high_hz=2000.0).phase_crossings_hz) == 11
+
+
+def test_margins_are_those_of_python_control_on_frequency_data():
+    model, c = chain(4, damping=3e-3), mse.Controller.zpk([-2.0], [-80.0, -90.0], 2e5, delay=2e-3)
+    margins = model.feedback({("m1.x", "m1.x"): c}).margins(0.05, 60.0)
+    f = np.geomspace(0.05, 60.0, 4_000)
+    gain = c.response(f) * model.frequency_response(f, inputs=["m1.x"], outputs=["m1.x"]).values[:, 0, 0]
+    gm, pm, _, wpc, wgc, _ = control.stability_margins(control.frd(gain, 2 * np.pi * f, smooth=True), returnall=True)
+    np.testing.assert_allclose(margins.phase_crossings_hz, np.sort(wpc) / (2 * np.pi), rtol=1e-6)
+    np.testing.assert_allclose(margins.gain_crossings_hz, np.sort(wgc) / (2 * np.pi), rtol=1e-6)
+    np.testing.assert_allclose(np.sort(margins.gain_margins), np.sort(gm), rtol=1e-5)
+    turned = np.where(pm > 180.0, pm - 360.0, pm)
+    np.testing.assert_allclose(np.sort(margins.phase_margins), np.sort(turned), atol=1e-3)
+
+
+def test_a_loop_without_its_margins_is_at_the_edge_of_stability():
+    """The gain margin, or the phase margin as a delay, brings a pole onto the axis, in s and in z."""
+    for model, c in ((oscillator(), damper()), (free_mass(), sampled_pd(60.0))):
+        margins = model.feedback({PAIR: c}).margins()
+        raised = mse.Controller(c.zeros, c.poles, c.gain * margins.gain_margin, None, c.delay, c.dt)
+        edge = model.feedback({PAIR: raised})
+        growth = edge.poles().real.max() if c.dt is None else np.abs(edge.poles()).max() - 1.0
+        assert abs(growth) < 1e-7
+        w = 2 * np.pi * margins.phase_crossings_hz[np.argmin(margins.gain_margins)]
+        at = edge.poles()[np.argmax(edge.poles().real if c.dt is None else np.abs(edge.poles()))]
+        assert abs(at.imag if c.dt is None else np.angle(at) / c.dt) == pytest.approx(w, rel=1e-6)
+    margins = oscillator().feedback({PAIR: damper()}).margins()
+    late = np.radians(margins.phase_margin) / (2 * np.pi * margins.gain_crossings_hz[1])
+    edge = oscillator().feedback({PAIR: damper(delay=5e-3 + late)}).poles()
+    assert abs(edge.real.max()) < 1e-7
+
+
+def test_loops_of_several_channels_are_broken_one_at_a_time():
+    model = chain(4)
+    first, second = damper(200.0, 0.0), mse.Controller.zpk([-1.0], [-70.0, -80.0], 6e5, delay=2e-3)
+    both = model.feedback({("m0.x", "m0.x"): first, ("m3.x", "m2.x"): second})
+    margins = both.margins()
+    for c, actuator, sensor, other in (
+        (first, "m0.x", "m0.x", {("m3.x", "m2.x"): second}),
+        (second, "m3.x", "m2.x", {("m0.x", "m0.x"): first}),
+    ):
+        rest = model.feedback(other)
+        f = margins.gain_crossings_hz[np.array(margins.gain_loops) == actuator]
+        assert len(f)
+        gain = c.response(f) * rest.frequency_response(f, inputs=[actuator], outputs=[sensor]).values[:, 0, 0]
+        np.testing.assert_allclose(np.abs(gain), 1.0, rtol=1e-9)
+        alone = rest.frequency_response(f, inputs=[actuator]).values  # of the loop that is left
+        assert np.isfinite(alone).all()
+    f = np.linspace(0.2, 30.0, 20_001)
+    p = model.frequency_response(f, inputs=["m0.x", "m3.x"], outputs=["m0.x", "m2.x"]).values
+    c = np.stack([first.response(f), second.response(f)], axis=1)[:, :, None]
+    s = np.linalg.norm(np.linalg.inv(np.eye(2) + c * p), ord=2, axis=(1, 2))
+    assert s.max() <= margins.sensitivity * (1 + 1e-12) == pytest.approx(s.max(), rel=1e-3)
+    assert margins.sensitivity_hz == pytest.approx(f[np.argmax(s)], rel=1e-3)
+
+
+def test_the_largest_of_two_sensitivities_between_grid_points_is_found():
+    """Two peaks within a few percent of each other, on either side of what the grid shows."""
+    for gain in np.linspace(1.5e5, 3.5e5, 5):
+        c = mse.Controller.zpk([-2.0], [-80.0, -90.0], gain, delay=2e-3)
+        margins = chain(2, damping=3e-3).feedback({("m0.x", "m0.x"): c}).margins()
+        f = np.linspace(0.5, 60.0, 50_001)
+        w = 2j * np.pi * f
+        k, lam = chain(2).K.toarray(), 3e-3 * chain(2).K.toarray()
+        z = k + w[:, None, None] * lam + w[:, None, None] ** 2 * np.eye(2)
+        p = z[:, 1, 1] / (z[:, 0, 0] * z[:, 1, 1] - z[:, 0, 1] ** 2)
+        s = 1 / np.abs(1 + c.response(f) * p)
+        assert margins.sensitivity == pytest.approx(s.max(), rel=1e-5) and margins.sensitivity >= s.max() * (1 - 1e-12)
+
+
+def test_gains_without_a_phase_crossing_have_none():
+    """An undamped mass with a spring by feedback: L stays real, and jumps at its resonance."""
+    margins = oscillator(damped=False).feedback({PAIR: 0.5 * float(oscillator().K[0, 0])}).margins()
+    assert not len(margins.phase_crossings_hz) and margins.gain_margin == np.inf
+    # k' = |k - m w^2|
+    np.testing.assert_allclose(margins.gain_crossings_hz, np.sqrt([0.5, 1.5]), rtol=1e-9)
+
+
+def test_bands_that_are_none_are_refused():
+    closed = free_mass().feedback({PAIR: sampled_pd(60.0)})
+    with pytest.raises(
+        ModelError, match="from 1 to 150 Hz; expected low below high, at most 100 Hz, half the sampling rate"
+    ):
+        closed.margins(1.0, 150.0)
+    with pytest.raises(ModelError, match="low_hz is 0.0 Hz; expected"):
+        closed.margins(0.0)
+    with pytest.raises(ModelError, match="points is .*; choose a lower high_hz"):
+        oscillator().feedback({PAIR: damper()}).margins(high_hz=1e12)
+
+
+def test_margins_are_saved_and_read(tmp_path):
+    margins = oscillator().feedback({PAIR: damper()}).margins()
+    margins.save(tmp_path / "margins.npz")
+    again = mse.read_result(tmp_path / "margins.npz")
+    np.testing.assert_array_equal(again.gain_margins, margins.gain_margins)
+    assert again.gain_loops == margins.gain_loops and again.sensitivity == margins.sensitivity
