@@ -23,17 +23,18 @@ from ..display import Table
 from ..errors import MseError
 from ..linear.linear_model import LinearModel
 from ..numerics.blas_threads import one_thread
+from ..numerics.precision import NOTHING
 from ..progress.reports import Progress
 from ..results import Result, draw
-from ..validation.arguments import refusal, whole
+from ..validation.arguments import frequencies, refusal, whole
 from .controller import MOST_ORDER, without_delay
 from .links import Link, Links, Loops, linked
-from .margins import Margins, margins
+from .margins import Margins, broken, margins
 from .noise import closed_noise
 from .poles import Plant
 from .response import closed_response
 from .samples import SampledPlant
-from .stability import checked_modes, unstable_count
+from .stability import checked_modes, growth, unstable_count
 from .time import simulate_sampled, state_space
 
 if TYPE_CHECKING:
@@ -203,12 +204,6 @@ class ClosedModel(Result):
         """What the loops close around: their gain and their poles."""
         return Plant(self.linear, self.links) if self.links.dt is None else SampledPlant(self)
 
-    def continuous(self, model: LinearModel | None = None) -> ClosedModel | LinearModel:
-        """The continuous loops alone, around this model or another one; that model where there are none."""
-        model = self.linear if model is None else model
-        links = [link for link in self.links.all if link.controller.dt is None]
-        return ClosedModel(self.name, model, Links(links)) if links else model
-
     @cached_property
     def _modes(self) -> Modes:
         return checked_modes(self.name, self.plant, self.linear)
@@ -263,20 +258,6 @@ class ClosedModel(Result):
             return not unstable_count(self.plant)
         return not self._modes.unstable.any()
 
-    def growing(self) -> str:
-        """Who moves in the motions that grow, in words.
-
-        Returns
-        -------
-        str
-            Frequencies and participants; "" if none grows.
-        """
-        if self.linear.members:
-            return "" if self.stable else f"{unstable_count(self.plant)} poles grow"
-        grow = [mode for mode in self._modes if mode.unstable]
-        told = [f"{mode.frequency_hz:.4g} Hz ({mode.participants() or 'a controller'})" for mode in grow]
-        return f"motions grow at {', '.join(told)}" if told else ""
-
     @one_thread
     def margins(self, low_hz: float | None = None, high_hz: float | None = None) -> Margins:
         """All gain and phase crossings of each loop, the others closed, and the largest sensitivity ``|(1 + C P)^-1|``.
@@ -301,22 +282,33 @@ class ClosedModel(Result):
         """
         return margins(self.name, self.plant, low_hz, high_hz)
 
-    def resonances(self, low_hz: float, high_hz: float) -> tuple[np.ndarray, np.ndarray]:
-        """Closed resonances in a band, and their full widths.
+    @one_thread
+    def loop_gain(self, frequencies_hz: ArrayLike) -> dict[str, np.ndarray]:
+        """L of each loop, broken at its actuator with the others closed: of one channel ``C P``.
 
         Parameters
         ----------
-        low_hz, high_hz : float, Hz
-            Ends of the band.
+        frequencies_hz : array_like, (f,), Hz
+            Frequencies above zero, up to half a sampling rate.
 
         Returns
         -------
-        tuple of ndarray, (r,), Hz
-            Frequencies and widths.
+        dict
+            Complex gain (f,) by actuator; of sampled loops that from sample to sample.
+
+        Raises
+        ------
+        ModelError
+            A frequency is not finite, negative or above half the sampling rate.
         """
-        s = self.modes().eigenvalues / (2 * np.pi)
-        s = s[(s.imag > low_hz) & (s.imag < high_hz) & (np.abs(s.real) < s.imag)]
-        return s.imag, -2.0 * s.real
+        f = np.atleast_1d(frequencies(self.name, frequencies_hz))
+        top = self.plant.highest / (2 * np.pi)
+        if np.any(f > top * (1.0 + NOTHING)):
+            raise refusal(
+                self.name, "frequency", float(f.max()), f"at most half the sampling rate, {top:.6g} Hz", unit="Hz"
+            )
+        gain = self.plant.gain(2 * np.pi * f)
+        return {name: broken(gain, a) for a, name in enumerate(self.links.actuators)}
 
     # -- time -------------------------------------------------------------------------------------------------
     def with_pade(self, order: int) -> ClosedModel:
@@ -463,7 +455,7 @@ class ClosedModel(Result):
         loops = dict.fromkeys(link.loop for link in self.links.all)
         title = f"{self.name}: {len(loops)} loop{'s' if len(loops) > 1 else ''} closed, u = -C y"
         try:
-            note = "stable" if self.stable else f"UNSTABLE: {self.growing()}"
+            note = "stable" if self.stable else f"UNSTABLE: {growth(self)}"
         except MseError as error:
             note = f"stability is not known: {error}"
         return Table(title, ("loop", "actuator u", "sensor y", "controller C"), rows, notes=[note])

@@ -7,6 +7,7 @@ it with loops open: a force moves the reading of a sensor as its noise does, to 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..linear.losses import loss_factors
 from ..progress.tasks import SOLVING, Show, Task
 from ..validation.arguments import find, mapping, number, positions
 from .response import closed_response
-from .stability import grid
+from .stability import grid, growth
 
 if TYPE_CHECKING:
     from .closed import ClosedModel
@@ -64,7 +65,7 @@ def closed_noise(
     factors = loss_factors(model, loss)
     if not closed.stable:
         raise ModelError(
-            f"{closed.name}: its loop is unstable, {closed.growing()}, so its noise has no bound; expected a stable one; see "
+            f"{closed.name}: its loop is unstable, {growth(closed)}, so its noise has no bound; expected a stable one; see "
             "margins() and modes(), and change gain or phase"
         )
     f = _own_grid(closed) if frequencies_hz is None else ascending(closed.name, frequencies_hz)
@@ -74,8 +75,15 @@ def closed_noise(
         response = closed_response(closed, f, names, [output], factors, False)
         driving = {name: np.abs(response[output, name]) ** 2 * s**2 for name, s in spectra.items()}
         notes = *notes, *response.notes
-        of = (closed.name, output, closed.output_units[o], f), (notes, model.parameters, closed.resonances)
+        of = (closed.name, output, closed.output_units[o], f), (notes, model.parameters, partial(_resonances, closed))
         return task.finished(added_up(of, found, driving))
+
+
+def _resonances(closed: ClosedModel, low_hz: float, high_hz: float) -> tuple[np.ndarray, np.ndarray]:
+    """Closed resonances in a band and their full widths (r,), Hz."""
+    s = closed.modes().eigenvalues / (2 * np.pi)
+    s = s[(s.imag > low_hz) & (s.imag < high_hz) & (np.abs(s.real) < s.imag)]
+    return s.imag, -2.0 * s.real
 
 
 def _own_grid(closed: ClosedModel) -> np.ndarray:

@@ -13,6 +13,7 @@ from .controller import sampled
 from .links import Links
 from .motions import Motions
 from .poles import Poles, coordinates_of, eigen_with_rounding
+from .time import continuous
 
 if TYPE_CHECKING:
     from .closed import ClosedModel
@@ -35,7 +36,7 @@ class SampledPlant:
     @cached_property
     def _motions(self) -> Motions:
         channels = {"inputs": self.links.actuators, "outputs": self.links.sensors}
-        return Motions.sampled(self._closed.continuous(self._model).state_space(**channels, progress=False), self.dt)
+        return Motions.sampled(continuous(self._closed, self._model).state_space(**channels, progress=False), self.dt)
 
     def gain(self, w: np.ndarray, shift: float = 0.0) -> np.ndarray:
         """``C P`` (f, a, a) at ``z = e^((shift + i w) dt)``."""

@@ -9,6 +9,7 @@ detours: the shift passes them.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from ..linear.stiffness_parts import JoinedParts, ListedParts
 from ..numerics.precision import DEPENDENT, NOTHING
 from .poles import Plant, Poles
 from .samples import SampledPlant
+
+if TYPE_CHECKING:
+    from .closed import ClosedModel
 
 _PER_WIDTH = 6.0  # points in the width of a resonance, as grids of responses have
 _BELOW, _ABOVE = 1e-2, 10.0  # of the slowest and the fastest pole: ends of a grid
@@ -150,6 +154,15 @@ def checked_modes(name: str, plant: Plant | SampledPlant, model: LinearModel) ->
     if isinstance(plant, SampledPlant) and model.losses:
         notes.append(f"without the loss factors of {told(model.losses)}: the plant is discretized exactly without them")
     return _modes(name, model, found, s, rounding, undetermined, notes)
+
+
+def growth(closed: ClosedModel) -> str:
+    """Who moves in the motions that grow, in words."""
+    if closed.linear.members:
+        return f"{unstable_count(closed.plant)} poles grow"
+    grow = [mode for mode in closed.modes() if mode.unstable]
+    told = ", ".join(f"{mode.frequency_hz:.4g} Hz ({mode.participants() or 'a controller'})" for mode in grow)
+    return f"motions grow at {told}"
 
 
 def _noise(moved: np.ndarray, rounding: np.ndarray, open_: np.ndarray) -> np.ndarray:

@@ -90,6 +90,12 @@ def state_space(
     )  # fmt: skip
 
 
+def continuous(closed: ClosedModel, model: LinearModel) -> ClosedModel | LinearModel:
+    """A model with the continuous loops alone closed around it; itself where there are none."""
+    links = [link for link in closed.links.all if link.controller.dt is None]
+    return replace(closed, linear=model, links=Links(links)) if links else model
+
+
 @dataclass
 class _Driven:
     """A model whose actuators have two inputs each: what is driven from outside, and commands; and readings with noise."""
@@ -145,7 +151,7 @@ def simulate_sampled(
     given = mapping(closed.name, "inputs", inputs, "functions of time or samples by input")
     driven = [closed.inputs[k] for k in positions(closed.name, "input", list(given), closed.inputs)]
     asked = [closed.outputs[k] for k in positions(closed.name, "output", outputs, closed.outputs)]
-    inner = closed.continuous()
+    inner = continuous(closed, closed.linear)
     read = [name for name in asked if name in inner.outputs]
     noisy = tuple(closed.inputs[len(closed.linear.inputs) + closed.links.sensors.index(name)] for name in own.sensors)
     loop = StepLoop(_Driven(closed.name, inner, own, driven, read, noisy), dt=dt, initial=initial, progress=progress)

@@ -12,7 +12,7 @@ from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...progress.tasks import SIMULATING, Show, Task
-from ...validation.arguments import number
+from ...validation.arguments import number, positions
 from ...validation.file_access import file_path
 from ..resources import refuse_beyond_memory
 from .inputs import Input, Inputs
@@ -40,7 +40,7 @@ def simulate(
     """See :meth:`.LinearModel.simulate`; :mod:`mse.analysis.time.recording` describes the files of ``record``."""
     steps, dt = checked_times(model, duration, dt)
     given = Inputs(model.name, inputs, hold, steps, dt)
-    model.input_indices(given.names)  # refuses unknown names
+    positions(model.name, "input", given.names, model.inputs)  # refuses unknown names
     with Task(model.name, SIMULATING, steps, "steps", show=progress) as task:
         ss = model.state_space(inputs=given.names, outputs=outputs)
         if record is not None:
