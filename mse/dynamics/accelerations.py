@@ -10,6 +10,7 @@ What is known of a system at given poses comes from :class:`.Evaluation`; this m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -122,10 +123,19 @@ class Equations:
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
         at, (mass, inertia, _) = here.configuration, self.inertia(here.configuration, v)
-        moving, turning = self.frame_motions(at, v)
-        force = np.append(-here.total(1).gradient - inertia, 0.0)  # the last one is the ground
-        damped = driven = 0.0
-        for part, rows in zip(self.parts, self._rows, strict=True):
+        force, damped, driven = self.applied(here, v, time, self.assembly.groups, self.parts)
+        return Terms(mass, force - inertia, self._bends(at, v, *self.frame_motions(at, v)), damped, driven)
+
+    def applied(
+        self, here: Evaluation, v: np.ndarray, time: float, groups: Sequence[Group], parts: Sequence[GroupInertia]
+    ) -> tuple[np.ndarray, float, float]:
+        """Forces (n,) of the groups, of dampers of the parts, and of inputs; power (W) of dampers, and of other forces."""
+        at, force = here.configuration, np.zeros(self.size + 1)  # the last one is the ground
+        moving = self.frame_motions(at, v)[0]
+        for g in groups:
+            np.subtract.at(force, self.assembly.rows[g.number], self.assembly.evaluate(g, at, 1)[1])
+        damped, driven = 0.0, self._power_without_energy(groups, at, v, moving)
+        for part in parts:
             if part.has_damping and v.any():
                 own = self._own(part.group, v, moving)
                 damping, power = part.velocity_forces(at, own)
@@ -133,18 +143,19 @@ class Equations:
                 driven += float(np.sum(power * own))
                 both = damping + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
-                np.add.at(force, rows, both)
-        driven += self._power_without_energy(at, v, moving)
+                np.add.at(force, self._rows[self.parts.index(part)], both)
         if self.inputs.names:
             given = self.inputs.forces(time, here)
             force[:-1] += given
             driven += float(given @ v)
-        return Terms(mass, force[:-1], self._bends(at, v, moving, turning), damped, driven)
+        return force[:-1], damped, driven
 
-    def _power_without_energy(self, at: Configuration, v: np.ndarray, moving: np.ndarray) -> float:
+    def _power_without_energy(
+        self, groups: Sequence[Group], at: Configuration, v: np.ndarray, moving: np.ndarray
+    ) -> float:
         """Power (W) of the forces of elements that come from no energy, as they are at rest."""
         power = 0.0
-        for g in self.assembly.groups:
+        for g in groups:
             if g.cls.defines("power"):
                 forces = g.evaluate(at, 1, follower_factor=0.0)[1] - g.evaluate(at, 1)[1]
             elif (without := g.without_energy).any():

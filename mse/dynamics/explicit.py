@@ -1,27 +1,25 @@
 """Steps of large motions by the explicit method of order 8 of Dormand and Prince, on charts that are laid anew at every step.
 
-A step begins at poses (o, U) and goes by coordinates ``(d, a)``, ``o + d, exp([a]x) U``, whose rates are the velocities and
-``a' = J(a)^-1 w`` with the left Jacobian J: no singularity is near, whatever has turned before.  After each step the constraints
-are restored, for positions and for velocities.  What lies between is interpolated (order 7).  Coefficients and control of the
-error are of SciPy's DOP853 (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.5).
+After each step the constraints are restored, for positions and for velocities.  What lies between is interpolated (order 7).
+Coefficients and control of the error are those of DOP853 (E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential
+Equations I, 1993, II.5 and II.6).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import DOP853
+from scipy.integrate._ivp import dop853_coefficients as dop853
 
 from ..errors import ModelError
-from ..kernels.jit import writable
-from ..kernels.rotations import inverse_left_jacobian, turn_all
 from ..model.configuration import State
-from ..model.evaluation import Evaluation
-from ..model.joint_assembly import restored
 from ..numerics.precision import NOTHING
-from .accelerations import Constrained, Equations
+from .accelerations import Equations
+from .bodies import Bodies, BodiesChart, NotElementary
+from .charts import Chart, StepFailed
 
 # rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
 # of it tests/dynamics/test_explicit.py passes.
@@ -33,6 +31,13 @@ _SLOW = 1e-2
 # and 0.5, tests/dynamics/test_explicit.py passes.
 _SAFE = 0.9
 _LEAST = 0.2
+_MOST = 10.0  # the same for a step that follows
+_ORDER = 8.0
+_STAGES = range(1, dop853.N_STAGES)
+_BETWEEN = range(dop853.N_STAGES, dop853.N_STAGES_EXTENDED)  # what interpolation needs beside them
+_COEFFICIENTS = np.ascontiguousarray(dop853.C), np.ascontiguousarray(dop853.A)
+_EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
+_ERRORS = np.array([dop853.E5[:-1], dop853.E3[:-1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,137 +67,132 @@ class Step:
     evaluations: int
 
 
-class StepFailed(Exception):
-    """No step from here on keeps the tolerance."""
-
-
 class Stepper:
     """Steps of a system with a relative tolerance."""
 
     def __init__(self, equations: Equations, rtol: float):
         self.equations, self.rtol = equations, rtol
-        self._redundant = False  # whether constraints depend on each other
-        self._speed = 1.0  # m/s of what moves fastest
+        self._bodies = Bodies.of(equations)
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`StepFailed` where there is none."""
-        given, evaluations = begin.step, 0
-        while True:
-            solver = self._solver(begin, given)
-            if solver.step() is not None or solver.status == "failed":
-                raise StepFailed
-            evaluations += solver.nfev
-            try:
-                end, apart = self.settled(begin, solver.y, solver.t), self._apart(begin, solver)
-            except ModelError:  # a shorter step may be nearer to where joints close
-                given = _LEAST * (solver.t - begin.time)
-                if given <= self._shortest(begin):
-                    raise
-                continue
-            # what constraints had to correct is an error, too, which the method's own estimate may miss
-            change = _SAFE * apart ** (-1.0 / 8.0) if apart else np.inf
-            if apart <= 1.0:
-                break
-            given = (solver.t - begin.time) * max(_LEAST, change)
-            if given <= self._shortest(begin):
-                raise StepFailed
-        longest = min(solver.h_abs, (solver.t - begin.time) * change)
-        dense: list = []
+        if self._bodies is not None:
+            with suppress(NotElementary):
+                return _Steps(self.equations, self.rtol, begin, self._bodies.chart(begin.state)).taken()
+        return _Steps(self.equations, self.rtol, begin, Chart(self.equations, begin.state)).taken()
 
-        def at(t: float) -> Moment:
-            if not dense:
-                dense.append(solver.dense_output())
-            return replace(self.settled(begin, dense[0](t), t), step=None, origin=begin)
 
-        return Step(begin, replace(end, step=longest), at, evaluations)
+class _Steps:
+    """Trials of one step, from the center of a chart."""
 
-    def _shortest(self, begin: Moment) -> float:
-        """Length (s) of a step that changes nothing."""
-        return NOTHING * max(self.equations.measure.size / self._speed, abs(begin.time))
-
-    def _solver(self, begin: Moment, given: float | None) -> DOP853:
-        """SciPy's solver at the center of a chart."""
-        e, n = self.equations, self.equations.size
-        here = e.evaluation(begin.state, begin.time)
-        acceleration, terms = e.accelerations(here, begin.v, begin.time)
-        if not np.isfinite(acceleration).all():
+    def __init__(self, equations: Equations, rtol: float, begin: Moment, chart: BodiesChart | Chart):
+        self._rtol, self._begin, self._chart = rtol, begin, chart
+        n, measure = equations.size, equations.measure
+        self._n, self._size = n, measure.size
+        self._y = np.concatenate([np.zeros(n), begin.v, [begin.damped, begin.driven]])
+        self._slopes = np.zeros((dop853.N_STAGES_EXTENDED, 2 * n + 2))
+        self._evaluations = 0
+        self._ask(range(1), 0.0)
+        first = self._slopes[0]
+        if not np.isfinite(first).all():
             raise StepFailed
-        self._redundant = bool(e.assembly.constraint_count) and not Constrained(e, here, terms.mass).unique
-        first = np.concatenate([begin.v, acceleration, [terms.damped, terms.driven]])
-        metric, size = e.measure.metric, e.measure.size
+        metric = measure.metric
         fastest = np.abs(metric * begin.v).max(initial=0.0)
         # a speed that these accelerations reach within the size of the system: motions at rest have none of their own
-        pulled = np.sqrt(size * np.abs(metric * acceleration).max(initial=0.0))
-        speed = self._speed = max(float(fastest), float(pulled)) or size
-        tolerances = np.concatenate([size / metric, _SLOW * speed / metric, [np.inf, np.inf]])
-        tolerances[:-2] *= self.rtol
-        turn = np.abs(begin.v[: 6 * (e.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]).max(initial=0.0)
-        longest = _TURN / turn if turn else np.inf
-        y = np.concatenate([np.zeros(n), begin.v, [begin.damped, begin.driven]])
-        known = [first]  # at the center, where SciPy asks first
+        pulled = np.sqrt(measure.size * np.abs(metric * first[n : 2 * n]).max(initial=0.0))
+        self._speed = max(float(fastest), float(pulled)) or measure.size  # m/s of what moves fastest
+        tolerances = np.concatenate([measure.size / metric, _SLOW * self._speed / metric, [np.inf, np.inf]])
+        self._tolerances = rtol * tolerances
+        turn = np.abs(begin.v[: 6 * (equations.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]).max(initial=0.0)
+        self._longest = _TURN / float(turn) if turn else np.inf
+        # a step that changes nothing (s)
+        self._shortest = NOTHING * max(measure.size / self._speed, abs(begin.time))
 
-        def slope(t: float, y: np.ndarray) -> np.ndarray:
-            return known.pop() if known else self._slope(begin, t, y)
+    def _ask(self, stages: range, h: float) -> None:
+        """Fill the slopes of some stages of a step h."""
+        self._evaluations += len(stages)
+        self._chart.rates(self._begin.time, self._y, h, _COEFFICIENTS, stages, self._slopes)
 
-        given = None if given is None else min(given, longest)
-        return DOP853(slope, begin.time, y, np.inf, max_step=longest, rtol=self.rtol, atol=tolerances, first_step=given)
+    def taken(self) -> Step:
+        """The longest step that keeps the tolerance, found from the length that is given."""
+        begin, given = self._begin, self._begin.step
+        h = min(self._first() if given is None else given, self._longest)
+        follows = _MOST
+        while True:
+            h = max(h, self._shortest)
+            self._ask(_STAGES, h)
+            y = self._y + h * (dop853.B @ self._slopes[: dop853.N_STAGES])
+            error = self._error(y, h)
+            change = min(_MOST, _SAFE * error ** (-1.0 / _ORDER)) if error else _MOST
+            if not error < 1.0:
+                if h <= self._shortest:
+                    raise StepFailed
+                h, follows = h * (max(_LEAST, change) if change < 1.0 else _LEAST), 1.0
+                continue
+            try:
+                end = self._chart.settled(y, begin.time + h)
+            except ModelError:  # a shorter step may be nearer to where joints close
+                if h <= self._shortest:
+                    raise
+                h, follows = _LEAST * h, 1.0
+                continue
+            # what constraints had to correct is an error, too, which the method's own estimate may miss
+            apart = max(end.distance / self._size, end.speed / self._speed) / self._rtol
+            closer = _SAFE * apart ** (-1.0 / _ORDER) if apart else np.inf
+            if apart <= 1.0:
+                break
+            if h <= self._shortest:
+                raise StepFailed
+            h, follows = h * max(_LEAST, closer), 1.0
+        step = h * min(follows, change, closer)
+        damped, driven = y[2 * self._n :].tolist()
+        moment = Moment(begin.time + h, end.state, end.v, damped, driven, step)
+        return Step(begin, moment, self._between(y, h), self._evaluations)
 
-    def _apart(self, begin: Moment, solver: DOP853) -> float:
-        """By how much constraints are open at the end of a step, for positions and for velocities, in tolerances."""
-        e, n = self.equations, self.equations.size
-        if not e.assembly.constraint_count:
-            return 0.0
-        here = e.evaluation(self.placed(begin.state, solver.y[:n]), solver.t)
-        distances, lengths = here.distances
-        drift = np.abs(e.drift(here, solver.y[n : 2 * n], solver.t) / lengths).max()
-        return float(max(np.abs(distances).max() / e.measure.size, drift / self._speed) / self.rtol)
+    def _scale(self, y: np.ndarray) -> np.ndarray:
+        return self._tolerances + self._rtol * np.maximum(np.abs(self._y), np.abs(y))
 
-    def _slope(self, begin: Moment, t: float, y: np.ndarray) -> np.ndarray:
-        e, n = self.equations, self.equations.size
-        x, v = y[:n], y[n : 2 * n]
-        if not np.isfinite(y[: 2 * n]).all():
-            return np.full(len(y), np.nan)
-        here = e.evaluation(self.placed(begin.state, x), t)
-        if self._redundant:  # redundant rows depend on others only where all constraints hold
-            here = restored(here) or here
-        acceleration, terms = e.accelerations(here, v, t)
-        rates = v.copy()
-        bodies = 6 * (e.assembly.bodies - 1)
-        for turn, w in zip(x[:bodies].reshape(-1, 6)[:, 3:], rates[:bodies].reshape(-1, 6)[:, 3:], strict=True):
-            w[:] = inverse_left_jacobian(turn) @ w
-        return np.concatenate([rates, acceleration, [terms.damped, terms.driven]])
+    def _error(self, y: np.ndarray, h: float) -> float:
+        """The error of a step to y in tolerances, as Hairer's DOP853 estimates it."""
+        fifth, third = np.square(_ERRORS @ self._slopes[: dop853.N_STAGES] / self._scale(y)).sum(axis=1).tolist()
+        if fifth == 0.0:
+            return 0.0 if third == 0.0 else fifth
+        return h * fifth / float(np.sqrt((fifth + 0.01 * third) * len(y)))
 
-    def placed(self, state: State, x: np.ndarray) -> State:
-        """A state displaced by the coordinates x (n,) of its chart, with its memories."""
-        bodies = self.equations.assembly.bodies
-        motion = np.concatenate([np.zeros(6), x])[: 6 * bodies].reshape(-1, 6)
-        u = turn_all(writable(state.U), motion[:, 3:].copy())
-        return State(state.o + motion[:, :3], u, state.q + x[6 * (bodies - 1) :], state.memory)
+    def _first(self) -> float:
+        """The length of a first step, from the sizes of rates and of their change (Hairer, II.4)."""
+        scale, first = self._scale(self._y), self._slopes[0]
+        rate = _mean(first / scale)
+        near = _mean(self._y / scale)
+        h = 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
+        h = min(h, self._longest)
+        self._evaluations += 1
+        self._chart.rates(self._begin.time, self._y, h, _EULER, range(1, 2), self._slopes)
+        most = max(rate, _mean((self._slopes[1] - first) / scale) / h)
+        further = max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** (1.0 / _ORDER)
+        return min(100.0 * h, further)
 
-    def settled(self, begin: Moment, y: np.ndarray, t: float) -> Moment:
-        """The moment at coordinates y of a chart, with constraints restored for positions and velocities."""
-        e, n = self.equations, self.equations.size
-        here = e.evaluation(self.placed(begin.state, y[:n]), t)
-        v, (damped, driven) = y[n : 2 * n].copy(), y[2 * n :].tolist()
-        if e.assembly.constraint_count:
-            found = restored(here)
-            if found is None:
-                raise ModelError(self._open(here, t))
-            here = found
-            v = self.permitted(here, v, t)
-        else:
-            here = here.followed()
-        return Moment(float(t), here.state, v, damped, driven)
+    def _between(self, end: np.ndarray, h: float) -> Callable[[float], Moment]:
+        """Moments within the step to y = end, by interpolation of order 7."""
+        parts: list[np.ndarray] = []
 
-    def permitted(self, here: Evaluation, v: np.ndarray, t: float) -> np.ndarray:
-        """The velocities that constraints permit which differ from v (n,) by impulses of constraints alone."""
-        mass = self.equations.mass(here)
-        return v + Constrained(self.equations, here, mass).solve(np.zeros_like(v), -self.equations.drift(here, v, t))
+        def at(t: float) -> Moment:
+            if not parts:
+                self._ask(_BETWEEN, h)
+                change, k = end - self._y, self._slopes
+                parts.extend((change, h * k[0] - change, 2.0 * change - h * (k[dop853.N_STAGES] + k[0])))
+                parts.extend(h * (dop853.D @ k))
+            x, y = (t - self._begin.time) / h, np.zeros_like(end)
+            for i, part in enumerate(reversed(parts)):
+                y = (y + part) * (1.0 - x if i % 2 else x)
+            y += self._y
+            found = self._chart.settled(y, t)
+            damped, driven = y[2 * self._n :].tolist()
+            return Moment(t, found.state, found.v, damped, driven, None, self._begin)
 
-    def _open(self, here: Evaluation, t: float) -> str:
-        k = int(np.abs(here.distances[0]).argmax())
-        label = here.assembly.constraint_labels()[k]
-        return (
-            f"{label}: its constraint cannot be restored at t = {t:.6g} s, where it is open by {here.residual[k]:.3g} "
-            "(m or rad); expected joints that stay closed; look at the motion so far, where joints may lock"
-        )
+        return at
+
+
+def _mean(x: np.ndarray) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(np.square(x))))

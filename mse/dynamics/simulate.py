@@ -20,6 +20,7 @@ from ..progress.tasks import SIMULATING, Show, Task
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import mapping, names, number, shown
 from .accelerations import Equations
+from .charts import displaced
 from .crossings import LEVELS, Watch
 from .explicit import Moment, StepFailed, Stepper
 from .input_forces import INPUTS, InputForces
@@ -196,7 +197,7 @@ class _Run:
         fast = np.abs(e.measure.metric * begin.v).max(initial=0.0)
         ahead = _AHEAD * e.measure.size / fast if fast else 0.0
         for time in (0.0, ahead):
-            state = Stepper(e, self.rtol).placed(begin.state, time * begin.v)
+            state = displaced(begin.state, time * begin.v)
             try:
                 e.evaluation(state).refuse_undefined()
             except ModelError as undefined:

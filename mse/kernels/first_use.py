@@ -19,6 +19,7 @@ _SUBJECTS = {
     "ldl": "frequency response",
     "machine": "recorded laws",
     "march": "time steps",
+    "multibody": "large motions",
     "motions": "beams",
     "rank": "constraints",
     "rotations": "rotations",

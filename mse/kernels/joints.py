@@ -352,6 +352,24 @@ def _joints(
             _add_curvature(total, a, b, p, stiffness[e, last])
 
 
+def vanishing(code: int, target: float) -> tuple[np.ndarray, float] | None:
+    """Factors of the scalars (15,) and a constant, whose sum vanishes where a measure is at its target; None where none does.
+
+    It is the displacement, or a sine of the angle from the target.
+    """
+    kind = KIND[code]
+    if kind == _LINEAR:
+        return _U[code], -target
+    if kind == _ANGLE:
+        return np.cos(target) * _U[code] - np.sin(target) * _T[code], 0.0
+    return (_U[code], 0.0) if target == 0.0 else None
+
+
+def proportional(code: int) -> list[np.ndarray] | None:
+    """Factors of the scalars (15,) whose sum is a displacement, or whose sums are multiples of an angle's sine and cosine."""
+    return {_LINEAR: [_U[code]], _ANGLE: [_U[code], _T[code]]}.get(int(KIND[code]))
+
+
 _NOTHING = tuple(np.zeros((0,) * n) for n in range(5))  # for outputs that are not wanted; by number of axes
 
 

@@ -18,7 +18,7 @@ OPEN = 1e-10
 # rad in one step of assembling joints; with 0.01 times this a motor does not arrive
 # (tests/statics/test_joint_statics.py::test_a_motor_holds_a_pendulum_at_an_angle).
 _TURN = 0.5
-_CLOSED = 16.0 * EPS  # relative to the largest position: residual of constraints satisfied to rounding
+CLOSED = 16.0 * EPS  # relative to the largest position: residual of constraints satisfied to rounding
 _ATTEMPTS = 16  # starts that are tried before joints count as contradicting each other
 
 
@@ -86,7 +86,7 @@ def restored(here: Evaluation, tangent: Tangent | None = None) -> Evaluation | N
     for _ in range(30):
         residual, _ = here.distances
         distance = float(np.abs(residual).max())
-        if distance <= _CLOSED * outermost or (distance <= OPEN * outermost and distance > 0.3 * last):
+        if distance <= CLOSED * outermost or (distance <= OPEN * outermost and distance > 0.3 * last):
             return here.followed()
         if not distance < np.inf or distance > 2.0 * last:
             return None

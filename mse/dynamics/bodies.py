@@ -1,0 +1,258 @@
+"""Rigid bodies on joints in compiled code: rates at coordinates of a chart, and constraints restored, see :mod:`mse.kernels.multibody`.
+
+Other elements and inputs exert their forces in Python.  Systems with other masses or constraints have no such code.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..elements.base import MObject
+from ..elements.joint_base import FreeJoint
+from ..errors import ModelError
+from ..kernels import joints, masses, multibody, springs
+from ..kernels.jit import writable
+from ..kernels.multibody import GOOD, Model, Work
+from ..model.configuration import State
+from ..model.groups import Group
+from ..model.joint_assembly import CLOSED, OPEN
+from .accelerations import Equations
+from .charts import Settled, StepFailed, displaced, open_at
+from .elimination import eliminated
+
+# Pivots of rows relative to those of rows alone, below which rows depend on others, and of bodies relative to their terms, below
+# which they have no mass.  With a hundredth and a hundred times of each tests/dynamics/test_bodies.py passes.
+_DEPENDENT = 1e-11
+_NO_MASS = 1e-11
+
+
+class NotElementary(StepFailed):
+    """Some body has no mass along a motion, or a joint depends on itself: numpy finds what moves then."""
+
+
+class Bodies:
+    """A system of rigid bodies on joints as arrays, with room to evaluate it in."""
+
+    def __init__(self, equations: Equations, model: Model, followed: list[tuple[int, int, int]]):
+        self.equations, self.model, self.followed = equations, model, followed
+        bodies, rows = len(model.bodies), len(model.held)
+        self.held = int(model.joints[len(model.joints) - len(model.springs) - 1, 7]) if rows else 0
+        sizes = model.fronts[:, 2]
+        shapes = (
+            (bodies + 1, 3), (bodies + 1, 3, 3), (bodies + 1, 3), (bodies + 1, 6), (rows, 12), rows, rows,
+            (int(sizes.sum()), int(sizes.max())), len(model.columns), 6 * bodies, 6 * bodies + rows, 12 * bodies + 2,
+        )  # fmt: skip
+        self.work = Work(*map(np.zeros, shapes))
+        own = {id(g) for g in _own_groups(equations)}
+        self.groups = [g for g in equations.assembly.groups if id(g) not in own]
+        self.parts = [p for p in equations.parts if p.has_damping and id(p.group) not in own]
+        self.alone = not (self.groups or self.parts or equations.inputs.names)
+
+    @classmethod
+    def of(cls, equations: Equations) -> Bodies | None:
+        """None for a system that has not only rigid bodies on joints, or joints that are driven."""
+        assembly, topology = equations.assembly, equations.topology
+        if equations.inputs.motors or topology.internal or assembly.bodies != topology.units or assembly.bodies < 2:
+            return None
+        for part in equations.parts:
+            kernels = part.cls.mass_kernel, part.cls.inertia_kernel
+            if part.has_mass and kernels != (masses.body_mass, masses.body_inertia_force):
+                return None
+        if any(g.constraint_count and g.cls.constraint_kernel is not joints.joint_constraints for g in assembly.groups):
+            return None
+        found = _seats(equations)
+        if found is None:
+            return None
+        holding, measuring = found
+        model = _model(equations, holding, measuring)
+        # numba compiles for each layout of arrays
+        return cls(equations, Model(*map(np.ascontiguousarray, model)), [m.memory for m in measuring])
+
+    def chart(self, state: State) -> BodiesChart:
+        """Coordinates about the poses of a state."""
+        return BodiesChart(self, state)
+
+
+class BodiesChart:
+    """Coordinates about the poses of a state, with the rows of joints that are independent there."""
+
+    def __init__(self, bodies: Bodies, state: State):
+        self._bodies, self._state = bodies, state
+        self._poses = writable(state.o), writable(state.U)
+        self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
+        self._independent = np.ones(bodies.held, dtype=bool)
+        self._extra = np.zeros(6 * len(bodies.model.bodies) + 2)
+        self._gaps = np.zeros(4)
+
+    def rates(
+        self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
+        slopes: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Slopes of some stages of a step; see :meth:`.Chart.rates`."""
+        nodes, weights = coefficients
+        for some in [stages] if self._bodies.alone else [range(s, s + 1) for s in stages]:
+            if not self._bodies.alone:
+                s = some[0]
+                self._put_extra(time + float(nodes[s]) * h, y + h * (weights[s, :s] @ slopes[:s]))
+            self._run(y, h, weights, some, slopes)
+
+    def _run(self, y: np.ndarray, h: float, weights: np.ndarray, stages: range, slopes: np.ndarray) -> None:
+        b, measure = self._bodies, self._bodies.equations.measure
+        limits = np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS])
+        found = multibody.run(
+            b.model, b.work, *self._poses, self._memory, self._extra, self._independent, y, h, weights, stages.start,
+            stages.stop, slopes, limits, self._gaps,
+        )  # fmt: skip
+        if found != GOOD:
+            raise NotElementary
+
+    def _put_extra(self, time: float, y: np.ndarray) -> None:
+        b, n = self._bodies, self._bodies.equations.size
+        here = b.equations.evaluation(displaced(self._state, y[:n]))
+        force, *powers = b.equations.applied(here, y[n : 2 * n], time, b.groups, b.parts)
+        self._extra[:n], self._extra[n:] = force, powers
+
+    def settled(self, y: np.ndarray, t: float) -> Settled:
+        """State and velocities at coordinates y (2 n + 2,), with constraints restored for both; ModelError where they cannot be."""
+        e, work, n = self._bodies.equations, self._bodies.work, self._bodies.equations.size
+        y, nothing = y.copy(), np.zeros((0, 0))
+        self._run(y, 0.0, nothing, range(0), nothing)
+        distance, speed, open_by, slipping = self._gaps.tolist()
+        if not open_by <= OPEN * e.measure.outermost:
+            raise ModelError(open_at(e.evaluation(displaced(self._state, y[:n]), t), t))
+        o, u = work.o.copy(), work.u.copy()
+        memory = e.assembly.followed(*e.topology.frame_poses(o, u), self._state.memory)
+        state = State(o, u, self._state.q, memory)
+        return Settled(state, y[n : 2 * n], max(distance, open_by), max(speed, slipping))
+
+
+# -- models -------------------------------------------------------------------------------------------------------
+class Seat(NamedTuple):
+    """A joint between two bodies: its ``places`` (2, 4, 3), origin and axes on each, and ``rows``, factors (15,) and constants.
+
+    One that measures has four numbers of a ``spring``, and the place of its value in the ``memory``: group, element, number.
+    """
+
+    bodies: np.ndarray
+    places: np.ndarray
+    rows: list[tuple[np.ndarray, float]]
+    spring: tuple[float, ...] = ()
+    memory: tuple[int, int, int] = (0, 0, 0)
+
+
+def _own_groups(equations: Equations) -> list[Group]:
+    """Groups whose forces and dampings the compiled code has: weights, and coordinates of joints that it measures."""
+    dampings = FreeJoint.damping_matrix, MObject.damping_matrix
+    own = []
+    for g in equations.assembly.groups:
+        if g.cls.kernel is joints.joint_springs and g.cls.damping_matrix in dampings and not g.cls.defines("power"):
+            acting = [code for k in range(len(g.members)) for _, code, _ in _springs(g, k)]
+            if all(joints.proportional(code) is not None for code in acting):
+                own.append(g)
+        elif g.cls.kernel is springs.body_load:
+            own.append(g)
+    return own
+
+
+def _springs(g: Group, k: int) -> list[tuple[int, int, tuple[float, ...]]]:
+    """Coordinates of a joint on which something acts: number, measure, and stiffness, rest, preload and damping."""
+    own, damping = g.parameters[k], getattr(g.elements[k].obj, "damping", ())
+    found = []
+    for r in range(int(own[joints.FREE])):
+        spring = tuple(own[[joints.STIFFNESS + r, joints.REST + r, joints.PRELOAD + r]]) + (damping[r],)
+        if spring[0] or spring[2] or spring[3]:
+            found.append((r, int(own[joints.FREE + 1 + r]), spring))
+    return found
+
+
+def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
+    """Joints that hold, and coordinates of joints with springs or dampers; None if what one holds is no displacement or sine."""
+    t, holding, measuring, own_groups = equations.topology, [], [], _own_groups(equations)
+    for g in equations.assembly.groups:
+        if g.cls.constraint_kernel is not joints.joint_constraints:
+            continue
+        for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
+            pair = t.unit[frames]
+            axes = t.offset_U[frames] @ own[:9].reshape(3, 3)
+            places = np.concatenate([t.offset_o[frames][:, None], axes.transpose(0, 2, 1)], axis=1)
+            held = range(int(own[joints.HELD]))
+            rows = [joints.vanishing(int(own[joints.HELD + 1 + r]), own[joints.TARGET + r]) for r in held]
+            if any(row is None for row in rows) or (pair[0] == pair[1] != 0):
+                return None
+            if rows and pair.any():
+                holding.append(Seat(pair, places, rows))
+            if g in own_groups and pair.any():
+                for r, code, spring in _springs(g, k):
+                    rows = [(factors, 0.0) for factors in joints.proportional(code)]
+                    measuring.append(Seat(pair, places, rows, spring, (g.number, k, 6 + r)))
+    return holding, measuring
+
+
+def _model(equations: Equations, holding: list[Seat], measuring: list[Seat]) -> Model:
+    bodies, seats = equations.topology.units - 1, holding + measuring
+    pairs = np.array([s.bodies for s in seats], dtype=int).reshape(-1, 2)
+    places = np.array([s.places for s in seats]).reshape(-1, 2, 4, 3)
+    rows = [row for s in seats for row in s.rows]
+    factors = np.array([f for f, _ in rows]).reshape(-1, 15)
+    row, scalars = np.nonzero(factors)
+    first = np.cumsum([0, *(len(s.rows) for s in seats)])
+    own = _masses(equations)
+    found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1])
+    front_of = np.zeros(bodies + 1, dtype=int)
+    front_of[found.fronts[:, 0]] = np.arange(bodies)
+    in_front = np.vstack([found.of_joint, np.pad(front_of[pairs[len(holding) :]], [(0, 0), (0, 2)])])
+    held = np.zeros((len(rows), 3))
+    held[:, 0] = [constant for _, constant in rows]
+    count = first[len(holding)]
+    held[:count, 1] = _weights(own, pairs[: len(holding)], places[:, :, 0], first[: len(holding) + 1], factors[:count])
+    held[:count, 2] = np.repeat(found.tree, np.diff(first)[: len(holding)])
+    return Model(
+        np.array(equations.topology.gravity, dtype=float),
+        own,
+        np.hstack([pairs, in_front, first[:-1, None], first[1:, None]]),
+        places,
+        np.searchsorted(row, np.arange(len(rows) + 1)),
+        scalars,
+        factors[row, scalars],
+        held,
+        np.array([s.spring for s in measuring], dtype=float).reshape(-1, 4),
+        np.hstack([found.fronts, found.parent[:, None]]),
+        np.stack([found.numbers, found.inside], axis=1),
+    )
+
+
+def _masses(equations: Equations) -> np.ndarray:
+    """Mass, mass times center and inertia about the reference point of each body (b, 13), along its axes."""
+    t = equations.topology
+    out = np.zeros((t.units, 13))
+    for part in equations.parts:
+        if part.has_mass:
+            for own, frame in zip(part.group.parameters, part.group.frames[:, 0], strict=True):
+                at, turn = t.offset_o[frame], t.offset_U[frame]
+                inertia = turn @ own[1:10].reshape(3, 3) @ turn.T
+                inertia += own[0] * (at @ at * np.eye(3) - np.outer(at, at))
+                out[t.unit[frame]] += np.concatenate([own[:1], own[0] * at, inertia.ravel()])
+    return out[1:]
+
+
+def _weights(own: np.ndarray, pairs: np.ndarray, at: np.ndarray, first: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """The mass that moves along each row (R,), by which M is stiffened there."""
+    arm = np.einsum("esi,esi->es", at, at)
+    turning = own[:, [4, 8, 12]].max(axis=1)
+    for side in range(2):
+        on = pairs[:, side] > 0
+        np.maximum.at(turning, pairs[on, side] - 1, own[pairs[on, side] - 1, 0] * arm[: len(pairs)][on, side])
+    joint = np.repeat(np.arange(len(pairs)), np.diff(first))
+    along = np.square(factors[:, [0, 1, 2, 12, 13, 14]]).sum(axis=1)
+    about = np.square(factors[:, 3:12]).sum(axis=1)
+    yields = np.zeros(len(factors))
+    for side in range(2):
+        b = pairs[joint, side] - 1
+        for size, mass in ((along, own[b, 0]), (about + along * arm[joint, side], turning[b])):
+            heavy = (b >= 0) & (mass > 0.0)
+            yields += np.where(heavy, size, 0.0) / np.where(heavy, mass, 1.0)
+    moved = yields > 0.0
+    weights = np.where(moved, 1.0, 0.0) / np.where(moved, yields, 1.0)
+    return np.where(moved, weights, weights.max(initial=0.0) or 1.0)

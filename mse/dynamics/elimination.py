@@ -1,0 +1,117 @@
+"""In which order bodies and the rows of their joints are eliminated: from the leaves of a spanning tree to its root."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Fronts(NamedTuple):
+    """Fronts of an elimination, one for each body, as :class:`mse.kernels.multibody.Model` describes them.
+
+    ``of_joint`` (E, 4) are the front of each joint, and in it the places of its bodies and rows; ``tree`` (E,) whether a body hangs
+    on it.
+    """
+
+    fronts: np.ndarray
+    parent: np.ndarray
+    numbers: np.ndarray
+    inside: np.ndarray
+    of_joint: np.ndarray
+    tree: np.ndarray
+    room: int
+
+
+def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray) -> Fronts:
+    """The fronts of so many bodies, numbered from 1, on joints between two of them or the ground (E, 2), 0.
+
+    Rows of joint e are numbered from ``first_row[e]`` to ``first_row[e + 1]``.
+    """
+    hangs_on, order = _spanned(bodies, joints)
+    tree = np.zeros(len(joints), dtype=bool)
+    tree[[e for e in hangs_on.values() if e >= 0]] = True
+    ends = [sorted({int(b) for b in pair if b}) for pair in joints]
+    # nodes: bodies by their numbers, rows that close loops by -1 - e
+    around: dict[int, set[int]] = {b: set() for b in range(1, bodies + 1)}
+    for e, own in enumerate(ends):
+        closing = set() if tree[e] else {-1 - e}
+        for b in own:
+            around[b] |= set(own) - {b} | closing
+    left = {b: sum(p == b for p in order.values()) for b in around}  # bodies that hang on each, not yet eliminated
+    ready, rank, left_of = {b for b in around if not left[b]}, {}, []
+    while ready:
+        b = min(ready, key=lambda b: (len(around[b]), b))
+        ready.remove(b)
+        rank[b] = len(rank)
+        own = [b, *([-1 - hangs_on[b]] if hangs_on[b] >= 0 else [])]
+        own += sorted((n for n in around[b] if n < 0 and all(k in rank for k in ends[-1 - n])), reverse=True)
+        rest = around[b] - set(own)
+        left_of.append((own, rest))
+        for n in rest:
+            if n > 0:
+                around[n] = (around[n] | rest) - {n, *own}
+        if (p := order[b]) and not (left.__setitem__(p, left[p] - 1) or left[p]):
+            ready.add(p)
+    return _arranged(bodies, joints, first_row, tree, left_of)
+
+
+def _spanned(bodies: int, joints: np.ndarray) -> tuple[dict[int, int], dict[int, int]]:
+    """The joint that each body hangs on, -1 for none, and the body on the other side, 0 for the ground; nearest to it first."""
+    touching: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
+    for e, (one, two) in enumerate(joints.tolist()):
+        if one != two:
+            touching[one].append((e, two))
+            touching[two].append((e, one))
+    hangs_on, carrier = {}, {}
+    for root in range(bodies + 1):
+        if root and root not in hangs_on:
+            hangs_on[root], carrier[root] = -1, 0
+        elif root:
+            continue
+        reached = [root]
+        for b in reached:
+            for e, other in touching[b]:
+                if other and other not in hangs_on:
+                    hangs_on[other], carrier[other] = e, b
+                    reached.append(other)
+    return hangs_on, carrier
+
+
+def _arranged(
+    bodies: int, joints: np.ndarray, first_row: np.ndarray, tree: np.ndarray, left_of: list[tuple[list[int], set[int]]]
+) -> Fronts:
+    def coordinates(node: int) -> list[int]:
+        if node > 0:
+            return list(range(6 * node - 6, 6 * node))
+        return list(range(6 * bodies + int(first_row[-1 - node]), 6 * bodies + int(first_row[-node])))
+
+    place = {n: (f, k) for f, (own, _) in enumerate(left_of) for k, n in enumerate(own)}
+    fronts, parent, numbers, places, rests = [], [], [], [], []
+    room = 0
+    for own, rest in left_of:
+        nodes = [*own, *(behind := sorted(rest, key=place.__getitem__))]
+        own_numbers = [coordinates(n) for n in nodes]
+        starts = np.cumsum([0, *map(len, own_numbers)]).tolist()
+        places.append(dict(zip(nodes, starts, strict=False)))
+        rests.append(behind)
+        fronts.append((own[0], starts[len(own)], starts[-1], room, sum(map(len, numbers))))
+        parent.append(place[behind[0]][0] if behind else -1)
+        numbers.append([n for each in own_numbers for n in each])
+        room += starts[-1]
+    inside = [np.zeros(len(own), dtype=int) for own in numbers]
+    for f, behind in enumerate(rests):
+        for n in behind:
+            count, start = len(coordinates(n)), places[f][n]
+            inside[f][start : start + count] = places[parent[f]][n] + np.arange(count)
+    of_joint = np.full((len(joints), 4), -1)
+    for e, pair in enumerate(joints.tolist()):
+        own = [place[b][0] for b in pair if b]
+        if not own:
+            continue
+        f = min(own)
+        of_joint[e] = f, *(places[f][b] if b else -1 for b in pair), places[f][-1 - e]
+    return Fronts(
+        np.array(fronts, dtype=int).reshape(-1, 5), np.array(parent, dtype=int), np.concatenate(numbers).astype(int),
+        np.concatenate(inside).astype(int), of_joint, tree, room,
+    )  # fmt: skip

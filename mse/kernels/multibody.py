@@ -1,0 +1,460 @@
+"""Accelerations of rigid bodies on joints, compiled: ``[M G'; G 0] (a, l) = (f - c, -v'(d2g)v)`` in time linear in their number.
+
+Rows of joints are sums of the fifteen scalars of :mod:`mse.kernels.joints`, with factors that stay: a measure that is held at an angle
+vanishes where its sine does.  So slopes and bends ``v'(d2g)v`` are exact and short.
+
+M is stiffened along the rows, by ``G'WG``, which changes no acceleration, since ``G a`` is given: bodies without inertia are then
+eliminated as others are.  Elimination goes from the leaves of a spanning tree of the bodies to its root, in one dense front for each
+body, with the rows of the joint that the body hangs on (:mod:`mse.dynamics.elimination`).  Rows that close loops come after both of
+their bodies, so that their pivots vanish where they depend on other rows.
+"""
+
+from __future__ import annotations
+
+from math import atan2, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kept, part
+from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
+
+GOOD, NOT_GOOD = 0, 1
+
+
+class Model(NamedTuple):
+    """A system as arrays; bodies are numbered from 1, the ground is 0.
+
+    ``bodies`` (b, 13) have their mass, mass times center, and inertia about the reference point, along their axes.  ``joints``
+    (E, 8) have two bodies, their front, in that front the places of both bodies (-1 for the ground) and of the first row, the first
+    row and that of the next joint.  Joints that only measure stand behind those that hold, one for each of the ``springs`` (S, 4),
+    stiffness, rest, preload and damping; for these the front and the place after it are the fronts of both bodies.  ``seats``
+    (E, 2, 4, 3) are the place and the three axes of a joint on each body.  Row r is ``held[r, 0]`` and the sum of the ``factors`` of
+    its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``; ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs
+    on the row.  A spring of two rows acts on the angle whose sine and cosine they are.
+    ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and their
+    columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of unknowns,
+    bodies first, and the places in the front that takes what is left.
+    """
+
+    gravity: np.ndarray
+    bodies: np.ndarray
+    joints: np.ndarray
+    seats: np.ndarray
+    first_term: np.ndarray
+    scalars: np.ndarray
+    factors: np.ndarray
+    held: np.ndarray
+    springs: np.ndarray
+    fronts: np.ndarray
+    columns: np.ndarray
+
+
+class Work(NamedTuple):
+    """Room for one evaluation: poses, turns and motions of bodies and ground (b + 1, ...), slopes (R, 12), values and bends (R,)
+    of rows, fronts (r, widest), their right sides (c,), terms of pivots (6 b,), what solves them (n + R,), and a point (2 n + 2,)."""
+
+    o: np.ndarray
+    u: np.ndarray
+    turn: np.ndarray
+    motion: np.ndarray
+    slope: np.ndarray
+    value: np.ndarray
+    bend: np.ndarray
+    arena: np.ndarray
+    right: np.ndarray
+    terms: np.ndarray
+    solution: np.ndarray
+    point: np.ndarray
+
+
+@part
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@part
+def _put_cross(a, b, out):
+    out[0], out[1], out[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@part
+def _put_rows(model, work):
+    """Values (R,), slopes (R, 12) by both bodies and bends (R,) of all rows."""
+    # levers (0 and 4), axes of the second body (1 to 3) and of the first (5 to 7), distance of places (8); and their first and
+    # second derivatives in time without accelerations
+    x, dx, ddx, side, across = np.empty((9, 3)), np.empty((9, 3)), np.empty((9, 3)), np.empty((3, 3)), np.empty(3)
+    o, motion = work.o, work.motion
+    for e in range(model.joints.shape[0]):
+        one, two = model.joints[e, 0], model.joints[e, 1]
+        for first in range(0, 8, 4):
+            b, s = (two, 1) if first == 0 else (one, 0)
+            u, w = work.u[b], motion[b, 3:6]
+            for k in range(4):
+                seat, to = model.seats[e, s, k], x[first + k]
+                to[0], to[1], to[2] = _dot(u[0], seat), _dot(u[1], seat), _dot(u[2], seat)
+                _put_cross(w, to, dx[first + k])
+                _put_cross(w, dx[first + k], ddx[first + k])
+        for c in range(3):
+            x[8, c] = o[one, c] + x[4, c] - o[two, c] - x[0, c]
+            dx[8, c] = motion[one, c] + dx[4, c] - motion[two, c] - dx[0, c]
+            ddx[8, c] = ddx[4, c] - ddx[0, c]
+        for r in range(model.joints[e, 6], model.joints[e, 7]):
+            value, bend = model.held[r, 0], 0.0
+            for k in range(3):  # force, and the torques on both sides
+                side[k, 0] = side[k, 1] = side[k, 2] = 0.0
+            for term in range(model.first_term[r], model.first_term[r + 1]):
+                s, f = model.scalars[term], model.factors[term]
+                if s >= 12:
+                    value += f * x[8, s - 12]
+                    bend += f * ddx[8, s - 12]
+                    side[0, s - 12] += f
+                    continue
+                i, j = (1 + s, 8) if s < 3 else (s // 3, 5 + s % 3)
+                value += f * _dot(x[i], x[j])
+                bend += f * (_dot(ddx[i], x[j]) + 2.0 * _dot(dx[i], dx[j]) + _dot(x[i], ddx[j]))
+                _put_cross(x[i], x[j], across)
+                for c in range(3):
+                    side[2, c] += f * across[c]
+                    if j == 8:
+                        side[0, c] += f * x[i, c]
+                    else:
+                        side[1, c] -= f * across[c]
+            work.value[r], work.bend[r] = value, bend
+            g = work.slope[r]
+            _put_cross(x[4], side[0], g[3:6])
+            _put_cross(x[0], side[0], across)
+            for c in range(3):
+                g[c], g[6 + c] = side[0, c], -side[0, c]
+                g[3 + c] += side[1, c]
+                g[9 + c] = side[2, c] - across[c]
+
+
+@part
+def _put_inertia(model, work, b, s, inertia):
+    """Mass times lever of the center s (3,) and inertia (3, 3) of a body about its reference point, along world axes."""
+    u, own = work.u[b], model.bodies[b - 1]
+    for i in range(3):
+        s[i] = _dot(u[i], own[1:4])
+        x = u[i, 0] * own[4] + u[i, 1] * own[7] + u[i, 2] * own[10]
+        y = u[i, 0] * own[5] + u[i, 1] * own[8] + u[i, 2] * own[11]
+        z = u[i, 0] * own[6] + u[i, 1] * own[9] + u[i, 2] * own[12]
+        for j in range(3):
+            inertia[i, j] = x * u[j, 0] + y * u[j, 1] + z * u[j, 2]
+
+
+@part
+def _add_block(weight, g, h, arena, row, column):
+    """``weight g h'`` of g (6,) and h (6,) to the arena."""
+    for i in range(6):
+        x = weight * g[i]
+        if x != 0.0:
+            to = arena[row + i]
+            for j in range(6):
+                to[column + j] += x * h[j]
+
+
+@part
+def _put_matrix(model, work):
+    """All fronts before elimination, for the present poses and slopes."""
+    arena, terms = work.arena, work.terms
+    s, inertia = np.empty(3), np.empty((3, 3))
+    for f in range(model.fronts.shape[0]):
+        b, size, base = model.fronts[f, 0], model.fronts[f, 2], model.fronts[f, 3]
+        for i in range(size):
+            to = arena[base + i]
+            for j in range(size):
+                to[j] = 0.0
+        _put_inertia(model, work, b, s, inertia)
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            arena[base + i, i] = model.bodies[b - 1, 0]
+            arena[base + j, 3 + k], arena[base + k, 3 + j] = s[i], -s[i]
+            for j in range(3):
+                arena[base + 3 + i, 3 + j] = inertia[i, j]
+        for i in range(6):
+            terms[6 * b - 6 + i] = arena[base + i, i]
+    for e in range(model.joints.shape[0] - model.springs.shape[0]):
+        base = model.fronts[model.joints[e, 2], 3]
+        p, q = model.joints[e, 3], model.joints[e, 4]
+        for r in range(model.joints[e, 6], model.joints[e, 7]):
+            weight, row = model.held[r, 1], model.joints[e, 5] + r - model.joints[e, 6]
+            for side in range(2):
+                place, g = model.joints[e, 3 + side], work.slope[r, 6 * side : 6 * side + 6]
+                if place >= 0:
+                    first = 6 * model.joints[e, side] - 6
+                    for i in range(6):
+                        terms[first + i] += weight * g[i] * g[i]
+                        if row < place:
+                            arena[base + row, place + i] += g[i]
+                        else:
+                            arena[base + place + i, row] += g[i]
+                    _add_block(weight, g, g, arena, base + place, place)
+            if p >= 0 and q >= 0:
+                g, h = work.slope[r, 0:6], work.slope[r, 6:12]
+                if p < q:
+                    _add_block(weight, g, h, arena, base + p, q)
+                else:
+                    _add_block(weight, h, g, arena, base + q, p)
+
+
+@part
+def _put_forces(model, work, memory, extra):
+    """Right sides: weights, forces of inertia, ``extra`` ones, and those of springs and dampers of joints; the dampers' power (W)."""
+    s, inertia, p, q, across = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
+    right, gravity = work.right, model.gravity
+    for f in range(model.fronts.shape[0]):
+        b, size, first = model.fronts[f, 0], model.fronts[f, 2], model.fronts[f, 4]
+        w, mass = work.motion[b, 3:6], model.bodies[b - 1, 0]
+        _put_inertia(model, work, b, s, inertia)
+        p[0], p[1], p[2] = _dot(inertia[0], w), _dot(inertia[1], w), _dot(inertia[2], w)
+        _put_cross(w, p, q)
+        _put_cross(w, s, p)
+        _put_cross(w, p, across)
+        _put_cross(s, gravity, p)
+        for i in range(3):
+            right[first + i] = mass * gravity[i] - across[i] + extra[6 * b - 6 + i]
+            right[first + 3 + i] = p[i] - q[i] + extra[6 * b - 3 + i]
+        for i in range(6, size):
+            right[first + i] = 0.0
+    damped, holding = 0.0, model.joints.shape[0] - model.springs.shape[0]
+    for k in range(model.springs.shape[0]):
+        e, own = holding + k, model.springs[k]
+        r = model.joints[e, 6]
+        value, by_sine, by_cosine, cosine = work.value[r], 1.0, 0.0, r
+        if model.joints[e, 7] - r == 2:
+            cosine = r + 1
+            u, t = work.value[r], work.value[cosine]
+            square = u * u + t * t
+            value, by_sine, by_cosine = atan2(u, t), t / square, -u / square
+            turns = (memory[k] - value) / TURN
+            value += TURN * ((turns + WHOLE) - WHOLE)
+        rate = 0.0
+        for i in range(12):
+            g = by_sine * work.slope[r, i] + by_cosine * work.slope[cosine, i]
+            rate += g * work.motion[model.joints[e, i // 6], i % 6]
+        damped -= own[3] * rate * rate
+        pull = own[2] - own[0] * (value - own[1]) - own[3] * rate
+        for i in range(12):
+            if model.joints[e, i // 6]:
+                g = by_sine * work.slope[r, i] + by_cosine * work.slope[cosine, i]
+                right[model.fronts[model.joints[e, 2 + i // 6], 4] + i % 6] += pull * g
+    return damped
+
+
+@part
+def _eliminate(model, work, independent, limits, decide):
+    """``L D L'`` of all fronts; rows that are not ``independent`` (R,) are left out.
+
+    If it is to ``decide`` it says itself which are.  Pivots of rows relative to those of rows alone below ``limits[2]`` belong to rows
+    that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.
+    """
+    arena, count = work.arena, 6 * model.bodies.shape[0]
+    for f in range(model.fronts.shape[0]):
+        own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
+        for j in range(own):
+            row, number = arena[base + j], model.columns[first + j, 0]
+            pivot = row[j]
+            if number < count:
+                if not pivot > limits[3] * work.terms[number]:
+                    return NOT_GOOD
+            else:
+                r = number - count
+                if decide:
+                    independent[r] = -pivot * model.held[r, 1] > limits[2]
+                    if not independent[r] and model.held[r, 2] != 0.0:
+                        return NOT_GOOD
+                if not independent[r]:
+                    for i in range(j + 1, size):
+                        row[i] = 0.0
+                    row[j] = -1.0
+                    continue
+            inverse = 1.0 / pivot
+            for i in range(j + 1, size):
+                x = row[i]
+                if x != 0.0:
+                    x *= inverse
+                    to = arena[base + i]
+                    for k in range(i, size):
+                        to[k] -= x * row[k]
+        parent = model.fronts[f, 5]
+        if parent >= 0:
+            above = model.fronts[parent, 3]
+            for i in range(own, size):
+                row, to = arena[base + i], arena[above + model.columns[first + i, 1]]
+                for k in range(i, size):
+                    to[model.columns[first + k, 1]] += row[k]
+    return GOOD
+
+
+@part
+def _solve(model, work, independent, given, forced):
+    """a and l to the solution, for rows that are ``given`` (R,) and right sides, or none if it is not ``forced``."""
+    arena, right, x, count = work.arena, work.right, work.solution, 6 * model.bodies.shape[0]
+    if not forced:
+        for k in range(right.shape[0]):
+            right[k] = 0.0
+    for e in range(model.joints.shape[0] - model.springs.shape[0]):
+        first = model.fronts[model.joints[e, 2], 4]
+        for r in range(model.joints[e, 6], model.joints[e, 7]):
+            right[first + model.joints[e, 5] + r - model.joints[e, 6]] += given[r]
+            along = model.held[r, 1] * given[r]  # what M is stiffened by
+            for i in range(12):
+                place = model.joints[e, 3 + i // 6]
+                if place >= 0:
+                    right[first + place + i % 6] += along * work.slope[r, i]
+    for f in range(model.fronts.shape[0]):
+        own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
+        b = right[first : first + size]
+        for j in range(own):
+            row, number = arena[base + j], model.columns[first + j, 0]
+            if number >= count and not independent[number - count]:
+                b[j] = 0.0
+            b[j] /= row[j]
+            for i in range(j + 1, size):
+                b[i] -= row[i] * b[j]
+        parent = model.fronts[f, 5]
+        if parent >= 0:
+            above = model.fronts[parent, 4]
+            for i in range(own, size):
+                right[above + model.columns[first + i, 1]] += b[i]
+    for f in range(model.fronts.shape[0] - 1, -1, -1):
+        own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
+        b = right[first : first + size]
+        for i in range(own, size):
+            b[i] = x[model.columns[first + i, 0]]
+        for j in range(own - 1, -1, -1):
+            row, total = arena[base + j], 0.0
+            for i in range(j + 1, size):
+                total += row[i] * b[i]
+            b[j] -= total / row[j]
+            x[model.columns[first + j, 0]] = b[j]
+
+
+@part
+def _move(work, v, start):
+    """Velocities of bodies, from the numbers ``start`` of v on; the ground has none."""
+    for b in range(1, work.motion.shape[0]):
+        for c in range(6):
+            work.motion[b, c] = v[start + 6 * b - 6 + c]
+
+
+@part
+def _displace(work, o, u, x):
+    """Poses of bodies displaced from o (b + 1, 3), u (b + 1, 3, 3) by the coordinates x (n,) of a chart."""
+    for b in range(o.shape[0]):
+        for c in range(3):
+            work.o[b, c] = o[b, c] + (x[6 * b - 6 + c] if b else 0.0)
+            work.turn[b, c] = x[6 * b - 3 + c] if b else 0.0
+    put_turned(u, work.turn, work.u)
+
+
+@part
+def _put_speeds(model, work):
+    """The negative of ``G v`` (R,) in the place of bends."""
+    for e in range(model.joints.shape[0]):
+        for r in range(model.joints[e, 6], model.joints[e, 7]):
+            total = 0.0
+            for i in range(12):
+                total -= work.slope[r, i] * work.motion[model.joints[e, i // 6], i % 6]
+            work.bend[r] = total
+
+
+@part
+def _largest(work, values, size, count, independent, gap):
+    """The largest of the first values (count,), as distances (m) in a system of a ``size`` (m): of independent rows, and of all."""
+    gap[0] = gap[1] = 0.0
+    for r in range(count):
+        length = 0.0
+        for i in range(12):
+            x = work.slope[r, i] / (size if i % 6 >= 3 else 1.0)
+            length += x * x
+        x = abs(values[r]) / sqrt(length) if length > 0.0 else 0.0
+        if not x < np.inf:
+            gap[0] = gap[1] = np.inf
+            return
+        gap[1] = max(gap[1], x)
+        if independent[r]:
+            gap[0] = max(gap[0], x)
+
+
+@kept(nogil=True)
+def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first, last, slopes, limits, gaps):
+    """Slopes (s, 2 n + 2) of the stages from ``first`` to ``last`` of a step h from y (2 n + 2,); whether there are any.
+
+    Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
+    ``extra`` (n + 2,) are further forces, and power of both kinds.  The first stage of all finds which rows are independent.
+    Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m): poses in
+    ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (4,) are the distance (m) and speed (m/s) by
+    which rows were open at most, and those by which any row still is.
+    """
+    n, rows = 6 * model.bodies.shape[0], independent.shape[0]
+    jacobian, gap, rounds = np.empty((3, 3)), np.empty(2), 0
+    for s in range(first, last + (first == last)):
+        settling = first == last
+        for i in range(y.shape[0]):
+            total = 0.0
+            if not settling:
+                for j in range(s):
+                    total += coefficients[s, j] * slopes[j, i]
+            work.point[i] = y[i] + h * total
+        _displace(work, o, u, work.point)
+        _move(work, work.point, n)
+        while True:
+            _put_rows(model, work)
+            if settling:
+                _largest(work, work.value, limits[0], rows, independent, gap)
+            if rounds < 2:  # after that the matrix is as good as at the end
+                _put_matrix(model, work)
+                if _eliminate(model, work, independent, limits, s == 0 and not settling) != GOOD:
+                    return NOT_GOOD
+            if not settling:
+                break
+            if rounds == 0:
+                gaps[0] = gap[0]
+                _put_speeds(model, work)
+                _largest(work, work.bend, limits[0], rows, independent, gap)
+                gaps[1] = gap[0]
+                _largest(work, work.value, limits[0], rows, independent, gap)
+            if gap[0] <= limits[1] or rounds == 8:
+                gaps[2] = gap[1]
+                break
+            for r in range(rows):
+                work.bend[r] = -work.value[r]
+            _solve(model, work, independent, work.bend, rounds < 0)
+            for b in range(1, o.shape[0]):
+                for c in range(3):
+                    work.turn[b, c] = work.solution[6 * b - 3 + c]
+                    work.o[b, c] += work.solution[6 * b - 6 + c]
+            put_turned(work.u, work.turn, work.u)
+            rounds += 1
+        damped, repeated = 0.0, 1
+        if settling:
+            repeated = 2
+        else:
+            damped = _put_forces(model, work, memory, extra)
+            for r in range(rows):
+                work.bend[r] = -work.bend[r]
+        for _ in range(repeated):
+            if settling:
+                _put_speeds(model, work)
+            _solve(model, work, independent, work.bend, not settling)
+            if settling:
+                for i in range(n):
+                    y[n + i] += work.solution[i]
+                _move(work, y, n)
+        if settling:
+            _put_speeds(model, work)
+            _largest(work, work.bend, limits[0], rows, independent, gap)
+            gaps[3] = gap[1]
+            return GOOD
+        out, v = slopes[s], work.motion
+        for b in range(1, v.shape[0]):
+            at = 6 * b - 6
+            put_inverse_left_jacobian(work.turn[b], jacobian)
+            for c in range(3):
+                out[at + c], out[at + 3 + c] = v[b, c], _dot(jacobian[c], v[b, 3:6])
+            for c in range(6):
+                out[n + at + c] = work.solution[at + c]
+        out[2 * n], out[2 * n + 1] = damped + extra[n], extra[n + 1]
+    return GOOD

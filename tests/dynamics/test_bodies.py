@@ -1,0 +1,136 @@
+"""Rigid bodies on joints in compiled code, against the same equations in numpy."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+import textbook as book
+
+import mse
+from mse import Pose
+from mse.dynamics import bodies
+from mse.dynamics.accelerations import Equations
+from mse.dynamics.bodies import Bodies, NotElementary
+from mse.dynamics.charts import Chart, permitted
+from mse.model.evaluation import Evaluation
+from mse.model.joint_assembly import put_together
+from mse.model.variants import prepared
+
+EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
+
+
+def equations_of(system):
+    topology, assembly = prepared(system, None)
+    return Equations(topology, assembly), put_together(Evaluation.initial(assembly)).state
+
+
+def squeezer():
+    p = json.loads((pathlib.Path(__file__).parent / "squeezer.json").read_text())
+    return book.squeezer(p["parameters"], list(p["start"].values()))
+
+
+def sprung():
+    """A body on a drive with a spring beyond a whole turn, a slide with a preload, a ball joint with a spring, and dampers."""
+    system = mse.MSystem("sprung", gravity=(1.0, 2.0, -9.81))
+    ends = {"a": Pose.dxdydz(0.1, 0.2, 0.3), "b": Pose.dxdydz(-0.2, 0.1, 0.4) @ Pose.rotation((0.3, 0.2, -0.5))}
+    one, two, three = (
+        system.add(mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=(0.1, 0.2, 0.25), at=Pose.dx(0.3 * k), frames=ends))
+        for k in range(3)
+    )
+    drive = mse.Universal(
+        "drive", axis=(0, 1, 0), second=(0, 0, 1), stiffness=(50.0, 3.0), rest=(7.0, 0.1), damping=(0.3, 0.1)
+    )
+    slide = mse.Cylindrical("slide", axis=(1, 0, 0), preload=(2.0, -1.0), damping=(0.5, 0.4))
+    ball = mse.Spherical("ball", stiffness=(4.0, 4.0, 4.0), damping=(0.2, 0.2, 0.1))
+    system.add(drive, between=(one.frame("a"), system.ground))
+    system.add(slide, between=(two.frame("a"), one.frame("b")))
+    system.add(ball, between=(three.frame("a"), two.frame("b")))
+    system.add(mse.Spring("line", length=0.2, stiffness=100.0, damping=1.0), between=(three.frame("b"), system.ground))
+    return system
+
+
+def motor():
+    """Two bodies that are clamped to each other, on a hinge that a motor holds at an angle."""
+    system = mse.MSystem("motor", gravity=(0, 0, -9.81))
+    arm = system.add(mse.RigidBody("arm", mass=1.0, inertia=(0.1, 0.2, 0.3), frames={"end": Pose.dx(0.5)}))
+    load = system.add(mse.RigidBody("load", mass=2.0, inertia=(0.2, 0.1, 0.3)))
+    system.clamp(arm.frame("end"), load.frame(0), Pose.rotation((0.1, 0.5, 0.2)))
+    hinge = mse.Revolute("hinge", axis=(0, 1, 0), motor="position", position=0.7)
+    swivel = system.add(mse.RigidBody("swivel", mass=0.5, inertia=0.1))
+    system.add(mse.Revolute("turn", axis=(0, 0, 1)), between=(swivel, system.ground))
+    system.add(hinge, between=(arm, swivel))
+    return system
+
+
+SYSTEMS = {
+    "points": book.double_pendulum, "dampers": book.trolley, "free": book.free_body, "loop": book.fourbar1,
+    "redundant": book.bricard, "windows": lambda: book.four_bars(3), "loads": squeezer, "sprung": sprung, "motor": motor,
+}  # fmt: skip
+
+
+def rates(chart, y, h):
+    """Rates at the begin, and after a step of Euler's method."""
+    out = np.zeros((2, len(y)))
+    chart.rates(0.0, y, h, EULER, range(1), out)
+    chart.rates(0.0, y, h, EULER, range(1, 2), out)
+    return out
+
+
+def begin(equations, state, seed=1):
+    v = np.random.default_rng(seed).standard_normal(equations.size)
+    here = equations.evaluation(state)
+    if equations.assembly.constraint_count:
+        v = permitted(equations, here, v)
+    return np.concatenate([np.zeros_like(v), v, [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_rates_and_restored_constraints_are_those_of_numpy(name):
+    equations, state = equations_of(SYSTEMS[name]())
+    y = begin(equations, state)
+    charts = Bodies.of(equations).chart(state), Chart(equations, state)
+    # a step of Euler's method is open by its square: 1e-12, and redundant rows contradict each other by so much
+    found, exact = (rates(chart, y, 1e-6) for chart in charts)
+    np.testing.assert_allclose(found, exact, atol=1e-9 * np.abs(exact).max())
+    y = y + 1e-4 * exact[0]
+    found, exact = (chart.settled(y, 0.0) for chart in charts)
+    np.testing.assert_allclose(found.v, exact.v, atol=1e-6 * np.abs(exact.v).max())
+    here = equations.evaluation(found.state)
+    if equations.assembly.constraint_count:
+        assert np.abs(here.distances[0]).max() < 1e-14 * equations.measure.outermost
+        assert np.abs(here.slopes @ found.v / here.distances[1]).max() < 1e-13 * np.abs(found.v).max()
+        assert found.distance == pytest.approx(exact.distance, rel=0.5, abs=1e-14)
+        assert found.speed == pytest.approx(exact.speed, rel=0.5, abs=1e-13)
+
+
+def test_turns_without_mass_are_left_to_numpy():
+    system = mse.MSystem("swing", gravity=(0, 0, -9.81))
+    point = mse.RigidBody("point", mass=2.0, at=Pose.dz(-0.5), frames={"top": Pose.dz(0.5)})
+    system.add(mse.Spherical("ball"), between=(system.add(point).frame("top"), system.ground))
+    equations, state = equations_of(system)
+    with pytest.raises(NotElementary):
+        rates(Bodies.of(equations).chart(state), begin(equations, state), 0.0)
+    assert system.simulate(duration=0.1, dt=0.1).notes
+
+
+@pytest.mark.parametrize("factor", [1e-2, 1e2])
+@pytest.mark.parametrize("name", ["_DEPENDENT", "_NO_MASS"])
+def test_what_counts_as_dependent_or_without_mass_has_a_margin(monkeypatch, name, factor):
+    monkeypatch.setattr(bodies, name, factor * getattr(bodies, name))
+    test_turns_without_mass_are_left_to_numpy()
+    for system in ("points", "redundant", "windows", "loads"):
+        test_rates_and_restored_constraints_are_those_of_numpy(system)
+
+
+def test_own_masses_and_constraints_are_left_to_numpy():
+    class Held(mse.MObject):
+        frame_names = ("end",)
+
+        def constraint(self, frames, q):
+            return [frames[0].o[0]]
+
+    system = book.double_pendulum()
+    system.add(Held("held"), between=(system["upper"],))
+    topology, assembly = prepared(system, None)
+    assert Bodies.of(Equations(topology, assembly)) is None
