@@ -303,6 +303,7 @@ CATALOGUE = {
     "Wire": Entry(
         lambda: mse.Wire("it", length=0.8, young_modulus=2e3, poisson_ratio=0.3, radius=0.1, damping=0.4), apart(0.8)
     ),
+    "Spring, slack": Entry(lambda: mse.Spring("it", length=0.9, stiffness=40.0, tension_only=True), apart(0.5)),
     "Wire of a meter": Entry(lambda: mse.Wire("it", length=1.0, young_modulus=30.0, poisson_ratio=0.5, radius=1.0), apart(1.0)),
     "Bushing": Entry(
         lambda: mse.Bushing("it", stiffness=STIFFNESS, damping=positive(2), preload=PRELOAD), bushing_at_rest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from scipy.optimize import brentq
@@ -47,27 +47,39 @@ class Watch:
         """List what is passed in a step between two times (s); the moment at which the run ends, if it does."""
         if not self._names:
             return None
-        begin = max(first, step.begin.time)
-        for k in range(1, _PARTS + 1):
-            end = step.begin.time + k / _PARTS * (step.end.time - step.begin.time)
-            end = min(step.end.time if k == _PARTS else end, last)
-            if end <= begin:
-                continue
-            now = self._above(step.end if end == step.end.time else step.at(end))
-            passed = np.flatnonzero((self._signs != 0.0) & (np.sign(now) != self._signs))
-            times = [self._time(step, int(i), begin, end, float(now[i])) for i in passed]
-            for t, i in sorted(zip(times, passed.tolist(), strict=True)):
-                name, level = self._names[i], float(self._levels[i])
-                self.found.append(Crossing(name, level, t, bool(self._signs[i] < 0.0)))
+        for passed, before, after in parts(step, self._above, self._signs, first, last):
+            for t, i in passed:
+                self.found.append(Crossing(self._names[i], float(self._levels[i]), t, bool(before[i] < 0.0)))
                 if i >= self._first_of_until:
                     return step.at(t)
-            self._signs, begin = np.sign(now), end
+            self._signs = after
         return None
 
-    def _time(self, step: Step, i: int, begin: float, end: float, last: float) -> float:
-        """When one output passes its level between two times (s)."""
 
-        def above(t: float) -> float:
-            return last if t == end else -last if t == begin else float(self._above(step.at(t))[i])
+def parts(
+    step: Step, above: Callable[[Moment], np.ndarray], signs: np.ndarray, first: float, last: float
+) -> Iterator[tuple[list[tuple[float, int]], np.ndarray, np.ndarray]]:
+    """Times (s) and numbers of what changes its sign in each part of a step between two times, and the signs around it.
 
-        return end if last == 0.0 else float(brentq(above, begin, end, xtol=EPS * abs(end), rtol=4.0 * EPS))
+    ``above`` gives the numbers (k,) that are looked at; one whose sign is zero at the beginning has not passed it.
+    """
+    begin = max(first, step.begin.time)
+    for k in range(1, _PARTS + 1):
+        end = step.begin.time + k / _PARTS * (step.end.time - step.begin.time)
+        end = min(step.end.time if k == _PARTS else end, last)
+        if end <= begin:
+            continue
+        now = above(step.end if end == step.end.time else step.at(end))
+        after = np.sign(now)
+        numbers = np.flatnonzero((signs != 0.0) & (after != signs)).tolist()
+        yield sorted((_time(step, above, i, begin, end, float(now[i])), i) for i in numbers), signs, after
+        signs, begin = after, end
+
+
+def _time(step: Step, above: Callable[[Moment], np.ndarray], i: int, begin: float, end: float, last: float) -> float:
+    """When one number passes zero between two times (s), at the second of which it is ``last``."""
+
+    def at(t: float) -> float:
+        return last if t == end else -last if t == begin else float(above(step.at(t))[i])
+
+    return end if last == 0.0 else float(brentq(at, begin, end, xtol=EPS * abs(end), rtol=4.0 * EPS))

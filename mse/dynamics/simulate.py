@@ -27,6 +27,7 @@ from .input_forces import INPUTS, InputForces
 from .outputs import Outputs
 from .prescribed import with_drives
 from .start import Given, carried, closed, moving, placed
+from .switches import Switches
 from .trajectory import MotionState, Trajectory
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class _Run:
         self, sample: Moment, begin: Moment, steps: int, dt: float, watch: Watch, tell: Callable[[int], None]
     ) -> Trajectory:
         """The motion of so many samples after the first, or until the watch ends it."""
-        stepper, first = Stepper(self.equations, self.rtol), sample.time
+        stepper, switches, first = Stepper(self.equations, self.rtol), Switches(self.equations), sample.time
         offset, before = _grid(first, dt)
         last = offset + (before + steps) * dt
         self.watch = watch
@@ -164,8 +165,8 @@ class _Run:
         k, end = 1, None
         try:
             while k <= steps and end is None:
-                self.begins.append(begin)
-                step = stepper.step(begin)
+                step = switches.cut(stepper, stepper.step(begin))
+                self.begins.append(step.begin)
                 self.evaluations += step.evaluations
                 end = watch.between(step, first, last)
                 reached = step.end.time if end is None else end.time

@@ -22,6 +22,7 @@ enough.  Everything else has a default that it may replace.
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
 ``loss``, ``temperature``  parameters that all have which store elastic energy; ``mechanisms`` of them are the ``parts`` but those
                        of loads
+``switches``           numbers whose sign changes the formula of a law: steps of motions end there
 ``external``           True where its forces are loads, which a load factor multiplies
 ``conservative``       False where its ``forces`` come from no energy; of a ``power`` that needs no word
 ``differentiation``    "exact", or "differences" for laws that are not made of numpy's functions
@@ -453,6 +454,10 @@ class MObject(Defined, Identified):
         return with_power(self, frames, q, order, found)
 
     # -- linear regime ----------------------------------------------------------------------------------------
+    def switches(self, frames: Sequence[FramePose], q: Any) -> Any:
+        """Numbers (k,), none by default, at whose changes of sign the formula of a law changes; forces stay continuous."""
+        return ()
+
     def kinetic(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
         """Kinetic coenergy T (J) of frames that move, internal coordinates ``q`` and their rates ``v``."""
         return 0.0

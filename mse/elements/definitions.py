@@ -85,7 +85,6 @@ CONTRACT = (
 _RESERVED = {
     "effort_constraint": ("efforts that follow from others", "circuits"),
     "state_rates": ("variables with rates of their own", "circuits"),
-    "switches": ("where the formula of a law changes", "nonlinear motion"),
 }
 # laws of velocities, and the matrices that may be given instead of each
 INSTEAD = (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix"))

@@ -22,8 +22,9 @@ def near_whole_turn(turned: str, what: str, memory: np.ndarray, expected: str) -
 class Line(MObject):
     """``Lambda = c n n^T`` between the origins, n their unit vector: base of elements along that line.
 
-    A subclass declares the parameters ``length`` (at rest) and ``damping`` (c, force per rate of change of the distance).  With
-    ``damping_kernel = masses.line_damping``, c is the last of its kernel's parameters.
+    A subclass declares the parameters ``length`` (at rest), ``damping`` (c, force per rate of change of the distance) and
+    ``tension_only``, by which it exerts nothing along the line while it is shorter than at rest.  With ``damping_kernel =
+    masses.line_damping``, the first of its kernel's parameters is the length, the last two are ``tension_only`` and c.
     """
 
     def span(self):
@@ -34,9 +35,15 @@ class Line(MObject):
             return None
         d = frames[1].o - frames[0].o
         dist = np.linalg.norm(d)
+        if self.tension_only and dist < self.length:
+            return None
         # Coincident ends of a spring of no length move against each other in every direction alike.
         block = self.damping * (np.outer(d, d) / dist**2 if dist > 0.0 else np.eye(3))
         return np.kron([[1.0, 0.0, -1.0, 0.0], [0.0] * 4, [-1.0, 0.0, 1.0, 0.0], [0.0] * 4], block)
+
+    def switches(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return [np.sqrt(d @ d) - self.length] if self.tension_only else []
 
     def check_frames(self, frames):
         gap = np.linalg.norm(frames[1].o - frames[0].o)

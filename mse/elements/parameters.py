@@ -165,6 +165,21 @@ class Choice(Parameter[str, str]):
         return value
 
 
+class Flag(Parameter[bool, bool | np.bool_]):
+    """True or False; False if left out."""
+
+    kind = "True or False"
+
+    def __init__(self, description: str):
+        super().__init__(description, default=False)
+        self.usual = False
+
+    def checked(self, obj, value) -> bool:
+        if not isinstance(value, bool | np.bool_):
+            raise self.refuse(obj, value)
+        return bool(value)
+
+
 Course = float | tuple[float, float] | Callable[[float], float]
 
 
@@ -357,7 +372,7 @@ def argument(*, default: Any = Required, init: bool = True, kw_only: bool = True
 @dataclass_transform(
     kw_only_default=True,
     eq_default=False,
-    field_specifiers=(Real, Integer, Choice, Profile, Array, Subset, ByCoordinate, argument),
+    field_specifiers=(Real, Integer, Choice, Flag, Profile, Array, Subset, ByCoordinate, argument),
 )
 class Declared:
     """Base of classes whose annotated parameters, ``length: Real = Real(...)``, are keywords of the constructor.

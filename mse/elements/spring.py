@@ -7,14 +7,15 @@ import numpy as np
 from ..kernels import masses, springs
 from .line import Line
 from .losses import Loss, temperature
-from .parameters import Real
+from .parameters import Flag, Real
 
 
 class Spring(Line):
     """A coil spring that pulls two origins along their line, without torque: ``W = k/2 (|o1 - o0| - l0)^2`` (manual 2.12).
 
     Valid wherever the ends are apart; with natural length 0 everywhere.  Damping is ``c`` times the rate of change of
-    the length.  A stretched spring pulls its frames together, a shortened one pushes them apart.
+    the length.  A stretched spring pulls its frames together, a shortened one pushes them apart, or with ``tension_only=True``
+    exerts nothing.
 
     Examples
     --------
@@ -32,6 +33,7 @@ class Spring(Line):
     damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
     loss: Loss = Loss()
     temperature: Real = temperature()
+    tension_only: Flag = Flag("whether it exerts nothing along its line below its length")
 
     parts = ("axial", "geometric")
     kernel = springs.spring
@@ -40,10 +42,11 @@ class Spring(Line):
     by_column = True
 
     def kernel_parameters(self):
-        return (self.length, self.stiffness, self.damping)
+        return (self.length, self.stiffness, self.tension_only, self.damping)
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o
         if self.length == 0.0:
             return 0.5 * self.stiffness * (d @ d)
-        return 0.5 * self.stiffness * (np.sqrt(d @ d) - self.length) ** 2
+        stretch = np.sqrt(d @ d) - self.length
+        return 0.0 if self.tension_only and stretch < 0.0 else 0.5 * self.stiffness * stretch**2

@@ -15,7 +15,7 @@ from .line import Line, near_whole_turn
 from .loss_laws import LossSection
 from .losses import Loss, temperature
 from .material import Material, with_material
-from .parameters import Real
+from .parameters import Flag, Real
 
 
 class Wire(Line):
@@ -23,7 +23,8 @@ class Wire(Line):
 
     ``k1 = E A/l0`` and ``k2 = G J/l0``; ``w`` is the rotation vector between the two frames and ``n`` the unit vector between
     their origins, so the torsion depends on all orientations.  Round section: ``A = pi r^2``, ``J = pi r^4/2``,
-    ``G = E/(2 (1 + nu))``.  The wire does not bend, and pushes when shortened.  The rotation vector of a pose is only defined up
+    ``G = E/(2 (1 + nu))``.  The wire does not bend, and pushes when shortened; with
+    ``tension_only=True`` it only resists twist then.  The rotation vector of a pose is only defined up
     to whole turns: along a solution mse follows it continuously past half a turn, starting from the branch below half a turn.
     At whole turns the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.  A ``material``, a
     :class:`mse.Material` or a name of :data:`mse.materials`, stands for Young's modulus, Poisson's ratio and loss.
@@ -45,6 +46,7 @@ class Wire(Line):
     damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
     loss: Loss = Loss(of_section=True)
     temperature: Real = temperature()
+    tension_only: Flag = Flag("whether it exerts nothing along its line below its length")
 
     if TYPE_CHECKING:
         material: InitVar[Material | str | None] = None
@@ -90,7 +92,7 @@ class Wire(Line):
         return LossSection(self.young_modulus, 0.0, self.temperature, tension / (np.pi * r**2), True, {}, surface)
 
     def kernel_parameters(self):
-        return (self.length, self.axial_stiffness, self.torsional_stiffness, self.damping)
+        return (self.length, self.axial_stiffness, self.torsional_stiffness, self.tension_only, self.damping)
 
     @staticmethod
     def twists(origins, memory):
@@ -131,4 +133,5 @@ class Wire(Line):
         distance = np.sqrt(d @ d)
         twist = (rotation_vector(frames[1].U @ frames[0].U.T) @ d) / distance
         stretch = distance - self.length
-        return 0.5 * self.axial_stiffness * stretch**2 + 0.5 * self.torsional_stiffness * twist**2
+        slack = self.tension_only and stretch < 0.0
+        return 0.5 * (0.0 if slack else self.axial_stiffness) * stretch**2 + 0.5 * self.torsional_stiffness * twist**2

@@ -57,12 +57,16 @@ def cross_matrices(vectors):
 
 
 def line_damping(parameters, frames, origins, orientations, memory):
-    """``c n n^T`` between the origins of two frames, c the last parameter and n the unit vector between them; (E, 12, 12)."""
-    c = parameters[:, -1]
-    if not c.any():
+    """``c n n^T`` between the origins of two frames, c the last parameter and n the unit vector between them; (E, 12, 12).
+
+    The first parameter is the length, and the last but one tells whether it takes tension only.
+    """
+    if not parameters[:, -1].any():
         return None
     d = origins[frames[:, 1]] - origins[frames[:, 0]]
     distance2 = np.einsum("ei,ei->e", d, d)
+    slack = (parameters[:, -2] != 0.0) & (distance2 < parameters[:, 0] ** 2)
+    c = np.where(slack, 0.0, parameters[:, -1])
     together = distance2 == 0.0
     block = d[:, :, None] * d[:, None, :] / np.where(together, 1.0, distance2)[:, None, None]
     # a spring of no length between coinciding ends acts alike in every direction

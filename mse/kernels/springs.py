@@ -62,9 +62,14 @@ def _put_line(o, length, n):
 
 
 @part
-def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
-    """``k/2 (|d| - l0)^2``: adds its gradient (12,) and its axial and geometric stiffness (12, 12); returns the energy."""
+def _stretch(stiffness, length, slack, n, dist, order, gradient, axial, geometric):
+    """``k/2 (|d| - l0)^2``: adds its gradient (12,) and its axial and geometric stiffness (12, 12); returns the energy.
+
+    Where ``slack`` is not 0, nothing below the length l0.
+    """
     e = dist - length
+    if slack != 0.0 and e < 0.0:
+        return 0.0
     tension = stiffness * e
     for a in range(3):
         gradient[a] -= tension * n[a]
@@ -85,7 +90,7 @@ def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
 
 @compiled
 def spring(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k, ...); parts axial, geometric (manual 2.12)."""
+    """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k, tension_only, ...); parts axial, geometric (manual 2.12)."""
     n, last = np.empty(3), stiffness.shape[1] - 1
     for e in range(parameters.shape[0]):
         dist, ok = _put_line(origins[e], parameters[e, 0], n)
@@ -93,8 +98,9 @@ def spring(parameters, origins, orientations, memory, gravity, order, energy, gr
             energy[e] = np.nan
             continue
         energy[e] = _stretch(
-            parameters[e, 1], parameters[e, 0], n, dist, order, gradient[e], stiffness[e, 0], stiffness[e, last]
-        )
+            parameters[e, 1], parameters[e, 0], parameters[e, 2], n, dist, order, gradient[e], stiffness[e, 0],
+            stiffness[e, last],
+        )  # fmt: skip
 
 
 @part
@@ -134,7 +140,7 @@ def _add_twist_curl(moment, twist, w, n, dist, left, slope, h):
 
 @compiled
 def wire(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with parameters (l0, k1, k2, ...) (manual eq. 35).
+    """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with parameters (l0, k1, k2, tension_only, ...) (manual eq. 35).
 
     ``w`` is the rotation vector of U1 U0^T on the branch nearest to ``memory`` (E, 3); n points from frame 0 to
     frame 1.  Parts: axial, torsion, geometric.
@@ -150,7 +156,7 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
             continue
         g = gradient[e]
         axial, torsion, geometric = stiffness[e, 0], stiffness[e, min(1, last)], stiffness[e, last]
-        energy[e] = _stretch(k1, length, n, dist, order, g, axial, geometric)
+        energy[e] = _stretch(k1, length, parameters[e, 3], n, dist, order, g, axial, geometric)
         _put_turn_between(orientations[e], memory[e], turn, w)
         twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
         energy[e] += 0.5 * k2 * twist * twist

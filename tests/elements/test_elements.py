@@ -460,7 +460,7 @@ def test_wire_stiffnesses_are_those_of_a_round_bar():
     d = 5e-4
     assert wire.axial_stiffness == pytest.approx(2.1e11 * np.pi * d**2 / 4 / 1.2, rel=1e-14)
     assert wire.torsional_stiffness == pytest.approx(2.1e11 / 2.58 * np.pi * d**4 / 32 / 1.2, rel=1e-14)
-    assert wire.kernel_parameters() == (1.2, wire.axial_stiffness, wire.torsional_stiffness, 0.0)
+    assert wire.kernel_parameters() == (1.2, wire.axial_stiffness, wire.torsional_stiffness, False, 0.0)
 
 
 def test_a_twisted_and_stretched_wire():

@@ -21,9 +21,12 @@ EVERY = pytest.mark.parametrize("entry", CATALOGUE.values(), ids=list(CATALOGUE)
 # Names and SI units, in the order in which they are listed.
 LOSSY = {"loss": "", "temperature": "K"}
 LOSSLESS = {"loss": 0.0, "temperature": 300.0}
+TAUT = {"tension_only": False}
 DECLARED = {
-    mse.Spring: {"length": "m", "stiffness": "N/m", "damping": "N s/m"} | LOSSY,
-    mse.Wire: {"length": "m", "young_modulus": "Pa", "poisson_ratio": "", "radius": "m", "damping": "N s/m"} | LOSSY,
+    mse.Spring: {"length": "m", "stiffness": "N/m", "damping": "N s/m"} | LOSSY | {"tension_only": ""},
+    mse.Wire: {"length": "m", "young_modulus": "Pa", "poisson_ratio": "", "radius": "m", "damping": "N s/m"}
+    | LOSSY
+    | {"tension_only": ""},
     mse.Bushing: {"stiffness": "N/m, N, N m", "damping": "N s/m, N s, N m s", "preload": "N, N m"} | LOSSY,
     mse.RigidBody: {"mass": "kg", "inertia": "kg m2"},
     mse.MSystem: {"gravity": "m/s2"},
@@ -61,6 +64,7 @@ DEFAULTS = {
     (mse.Bushing, "preload"): np.zeros(6),
     (mse.ForceActuator, "axes"): "frame",
     **{(cls, name): value for cls in (mse.Spring, mse.Wire, mse.Bushing) for name, value in LOSSLESS.items()},
+    **{(cls, "tension_only"): False for cls in (mse.Spring, mse.Wire)},
     (mse.MSystem, "gravity"): [0.0, 0.0, -9.8],
 }
 
@@ -240,7 +244,7 @@ def test_setting_by_name_and_by_attribute():
     spring.stiffness = 4
     assert spring.parameters["stiffness"] == 4.0
     spring.parameters.update(length=2.0, damping=0.5)
-    assert dict(spring.parameters) == {"length": 2.0, "stiffness": 4.0, "damping": 0.5} | LOSSLESS
+    assert dict(spring.parameters) == {"length": 2.0, "stiffness": 4.0, "damping": 0.5} | LOSSLESS | TAUT
 
 
 def test_objects_of_one_class_do_not_share_values():
@@ -325,7 +329,7 @@ def test_copy_from_takes_what_both_have():
     spring, wire = mse.Spring("s", length=2.0, stiffness=7.0, damping=0.3), made(mse.Wire, radius=0.1)
     wire.parameters.copy_from(spring)
     assert dict(wire.parameters) == {
-        "length": 2.0, "young_modulus": 2e11, "poisson_ratio": 0.3, "radius": 0.1, "damping": 0.3, **LOSSLESS,
+        "length": 2.0, "young_modulus": 2e11, "poisson_ratio": 0.3, "radius": 0.1, "damping": 0.3, **LOSSLESS, **TAUT,
     }  # fmt: skip
     other = mse.Spring("t")
     other.parameters.copy_from(spring)
@@ -375,12 +379,13 @@ def test_an_unknown_name_is_refused_with_the_nearest(wrong, right):
     with pytest.raises(UnknownNameError) as caught:
         spring.parameters[wrong]
     assert str(caught.value) == expected
-    assert dict(spring.parameters) == {"length": 1.0, "stiffness": 1.0, "damping": 0.0} | LOSSLESS
+    assert dict(spring.parameters) == {"length": 1.0, "stiffness": 1.0, "damping": 0.0} | LOSSLESS | TAUT
 
 
 def test_a_name_like_none_lists_what_there_is():
     with pytest.raises(
-        UnknownNameError, match=r"no parameter 'xyz' \(known: damping, length, loss, stiffness, temperature\)"
+        UnknownNameError,
+        match=r"no parameter 'xyz' \(known: damping, length, loss, stiffness, temperature, tension_only\)",
     ):
         mse.Spring("s").parameters["xyz"]
     with pytest.raises(ModelError, match="no parameter 'mass'"):

@@ -231,7 +231,7 @@ def test_misspelt_laws_are_refused(near, name):
 
 @pytest.mark.parametrize(
     ("name", "capability"),
-    [("switches", "nonlinear motion"), ("effort_constraint", "circuits"), ("state_rates", "circuits")],
+    [("effort_constraint", "circuits"), ("state_rates", "circuits")],
 )
 def test_laws_of_later_versions_are_refused_by_name(name, capability):
     with pytest.raises(TypeError, match=f"'{name}' is reserved for .*comes with {capability}, after mse 0.1"):

@@ -1,0 +1,111 @@
+"""Wires and springs that go slack, and steps that end there."""
+
+import numpy as np
+import pytest
+
+import mse
+from mse import ModelError, Pose
+from mse.dynamics import switches
+from mse.elements.base import FramePose
+
+K, G, M, DROP = 5e3, 9.81, 2.0, 0.3
+
+
+def hung(cls=mse.Spring, **given):
+    """2 kg on a spring of 1 m that takes tension only, on a guide, drawn where it is just taut."""
+    system = mse.MSystem("drop", gravity=(0, 0, -G))
+    mass = system.add(mse.RigidBody("mass", mass=M, inertia=0.1, at=Pose.dz(-1.0)))
+    given = given or {"length": 1.0, "stiffness": K}
+    system.add(cls("wire", tension_only=True, **given), between=(system.ground, mass))
+    guide = system.add(mse.Prismatic("guide", axis=(0, 0, 1)))
+    system.clamp(mass.frame(0), guide.frame(0))
+    system.clamp(system.ground, guide.frame(1), Pose.dz(-1.0))
+    return system
+
+
+def known():
+    """Period and largest tension by free fall and a half swing on the spring."""
+    v, w = np.sqrt(2 * G * DROP), np.sqrt(K / M)
+    period = 2 * v / G + (np.pi + 2 * np.arctan(G / (w * v))) / w
+    return period, M * G + K * np.hypot(M * G / K, v / w)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_a_mass_dropped_on_a_wire_bounces_with_its_period(monkeypatch, factor):
+    monkeypatch.setattr(switches, "_THERE", factor * switches._THERE)
+    np.testing.assert_allclose(known(), [0.560679006216, 263.022843862], rtol=1e-12)
+    rate = "guide.displacement'"
+    motion = hung().simulate(
+        duration=1.0, dt=0.5, initial={"guide.displacement": DROP}, crossings={rate: 0.0}, rtol=1e-10
+    )
+    period, tension = known()
+    assert [c.rising for c in motion.crossings[:2]] == [True, False]
+    assert motion.crossings[1].time == pytest.approx(period, abs=1e-9)
+    low = motion.at(motion.crossings[0].time).joint_coordinates["guide.displacement"]
+    assert -K * low == pytest.approx(tension, rel=1e-8)
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-7
+    assert motion.steps < 130
+
+
+def test_steps_end_where_the_wire_goes_taut():
+    system = hung()
+    motion = system.simulate(duration=0.3, dt=0.1, initial={"guide.displacement": DROP}, rtol=1e-8)
+    begins = [m.time for m in motion._begins]
+    assert min(abs(t - np.sqrt(2 * DROP / G)) for t in begins) < 1e-9
+    half = system.simulate(duration=0.2, dt=0.1, initial={"guide.displacement": DROP}, rtol=1e-8)
+    rest = system.simulate(duration=0.1, dt=0.1, start=half.final_state, rtol=1e-8)
+    np.testing.assert_array_equal(rest.values, motion.values[2:])
+
+
+def test_what_is_slack_exerts_and_damps_nothing():
+    spring = mse.Spring("s", length=1.0, stiffness=K, damping=3.0, tension_only=True)
+    wire = mse.Wire("w", length=1.0, young_modulus=1e9, poisson_ratio=0.3, radius=1e-3, damping=3.0, tension_only=True)
+    for obj in (spring, wire):
+        for distance, holds in ((0.9, False), (1.1, True)):
+            system = mse.MSystem("pair", gravity=(0, 0, 0))
+            mass = system.add(mse.RigidBody("mass", mass=M, inertia=0.1, at=Pose.dz(-distance)))
+            system.add(obj.copy("wire"), between=(system.ground, mass))
+            frames = [FramePose(np.array([0, 0, z]), np.eye(3)) for z in (0.0, -distance)]
+            assert bool(np.any(obj.forces(frames, ()))) is holds
+            assert bool(obj.energy(frames, ())) is holds
+            assert (obj.damping_matrix(frames) is not None) is holds
+            assert np.sign(obj.switches(frames, ())[0]) == (1.0 if holds else -1.0)
+            motion = system.simulate(duration=1e-3, dt=1e-3, initial={"mass'": (0, 0, -1e-3, 0, 0, 0)}, rtol=1e-6)
+            assert bool(motion.energy["elastic"][0] > 0.0) is holds
+            assert bool(motion.energy["damped"][-1] < 0.0) is holds
+
+
+def test_a_wire_that_takes_tension_only_hangs_as_any_other():
+    given = {"length": 1.0, "young_modulus": 2e9, "poisson_ratio": 0.3, "radius": 1e-3}
+    point = hung(mse.Wire, **given).find_working_point()
+    stretch = M * G / (2e9 * np.pi * 1e-6)
+    assert point.joint_coordinates["guide.displacement"] == pytest.approx(-stretch, rel=1e-9)
+
+
+def test_own_elements_may_have_switches():
+    class Stop(mse.MObject):
+        """A buffer of 200 N/m that begins at x = 0."""
+
+        coordinate_names = (mse.coordinate("x", unit="m"),)
+        frame_names = ("seat",)
+
+        def energy(self, frames, q):
+            return 100.0 * q[0] ** 2 if q[0] > 0.0 else 0.0
+
+        def kinetic(self, frames, q, v):
+            return 1.0 * v[0] ** 2
+
+        def switches(self, frames, q):
+            return [q[0]]
+
+    system = mse.MSystem("stop", gravity=(0, 0, 0))
+    system.add(Stop("stop"), between=(system.ground,))
+    motion = system.simulate(duration=1.0, dt=0.1, initial={"stop.x": -0.1, "stop.x'": 1.0}, rtol=1e-9)
+    assert motion["stop.x"][-1] == pytest.approx(-(1.0 - 0.1 - np.pi / 10.0), abs=1e-8)
+    assert motion["stop.x'"][-1] == pytest.approx(-1.0, abs=1e-8)
+
+
+def test_what_is_no_truth_value_is_refused():
+    with pytest.raises(ModelError, match="tension_only is 1; expected True or False"):
+        mse.Spring("s", length=1.0, stiffness=K, tension_only=1)
