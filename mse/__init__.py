@@ -141,6 +141,8 @@ _RESULTS = {
     "Relaxation": ".statics.relaxation",
     "ResonanceGrid": ".analysis.frequency.resonance_grid",
     "StateSpace": ".analysis.time.state_space",
+    "SteadyMotion": ".dynamics.steady_motion",
+    "SteadyTrace": ".dynamics.steady_motion",
     "StepLoop": ".analysis.time.step_loop",
     "Steps": ".statics.history",
     "StiffnessParts": ".linear.stiffness_parts",
@@ -166,6 +168,8 @@ if _typing.TYPE_CHECKING:
     from .control.closed import ClosedModel as ClosedModel
     from .control.controller import Controller as Controller
     from .control.margins import Margins as Margins
+    from .dynamics.steady_motion import SteadyMotion as SteadyMotion
+    from .dynamics.steady_motion import SteadyTrace as SteadyTrace
     from .dynamics.trajectory import Instant as Instant
     from .dynamics.trajectory import MotionState as MotionState
     from .dynamics.trajectory import Trajectory as Trajectory

@@ -53,6 +53,7 @@ UPWARD = {
     "analysis.time.state_space.StateSpace.to_scipy",
     "display.Table._repr_html_",
     "model.searches.Searches.find_instability",
+    "model.searches.Searches.find_steady_motion",
     "model.searches.Searches.relaxation",
     "model.system.MSystem.save",
     "model.searches.Searches.simulate",

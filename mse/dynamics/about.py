@@ -36,6 +36,7 @@ from ..model.evaluation import Evaluation
 from ..model.flow_constraints import FlowConstraints
 from ..model.groups import Group
 from ..numerics.blas_threads import one_thread
+from ..numerics.precision import left_by_rounding
 from ..numerics.sparse_tools import empty
 from ..statics.forces import forces_on_frames, tensions
 from ..statics.scales import coordinate_scale
@@ -114,7 +115,8 @@ def linearize(moving: Moving, turning: np.ndarray | None = None) -> LinearModel:
     even, odd = _divided(dampings)
     model = expansion.model(joints, mass.tocsr(), ListedParts.of(even, frame.width, "damping"), None, None)
     gyroscopic = sum((k for _, k in odd), sp.csr_matrix((frame.width,) * 2))
-    even, odd = _divided(motions)
+    at_rest = model.full_stiffness
+    even, odd = _divided(motions, abs(at_rest).max() if at_rest.nnz else 0.0)
     static = expansion.skew(frame.width, {}) if expansion.without_energy else None
     odd = [*(() if static is None else static.circulatory.items()), *(((who, CIRCULATORY), k) for (who, _), k in odd)]
     if gyroscopic.nnz or odd:
@@ -124,10 +126,17 @@ def linearize(moving: Moving, turning: np.ndarray | None = None) -> LinearModel:
     return model
 
 
-def _divided(matrices: list) -> tuple[list, list]:
-    """The symmetric and the skew parts of matrices with labels, without those that are zero."""
-    found = [(label, split(k)) for label, k in matrices]
-    return tuple([(label, both[i]) for label, both in found if both[i].nnz] for i in range(2))
+def _divided(matrices: list, size: float = 0.0) -> tuple[list, list]:
+    """The symmetric and the skew parts of matrices with labels, without what is rounding of the largest entry, or of ``size``."""
+    size = left_by_rounding() * max([size, *(abs(k).max() for _, k in matrices if k.nnz)])
+    even, odd = [], []
+    for label, k in matrices:
+        for found, part in zip((even, odd), split(k), strict=True):
+            part.data[np.abs(part.data) <= size] = 0.0
+            part.eliminate_zeros()
+            if part.nnz:
+                found.append((label, part))
+    return even, odd
 
 
 class _Added(NamedTuple):

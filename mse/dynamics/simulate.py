@@ -98,7 +98,7 @@ class _Run:
 
     def __init__(self, equations: Equations, source: Snapshot, rtol: float, outputs: Sequence[str] | None):
         topology = equations.topology
-        _refuse_unfit(topology)
+        refuse_unfit(topology)
         self.equations, self.rtol, self.label = equations, rtol, topology.label
         self.topology, self.source = topology, source
         self.here = Evaluation.initial(equations.assembly).measured(self.equations.measure)
@@ -237,7 +237,7 @@ class _Run:
         )  # fmt: skip
 
 
-def _refuse_unfit(topology: Topology) -> None:
+def refuse_unfit(topology: Topology) -> None:
     """Refuse what has no law in time, or none yet."""
     for kind in topology.kinds:
         el = topology.elements[kind.members[0]]

@@ -11,6 +11,7 @@ from ..progress.tasks import SEARCHING, Task
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from ..dynamics.steady_motion import SteadyMotion
     from ..dynamics.trajectory import MotionState, Trajectory
     from ..pose import Pose
     from ..progress.reports import Progress
@@ -312,3 +313,48 @@ class Searches:
             self, duration=duration, dt=dt, initial=initial, start=start, inputs=inputs, outputs=outputs,
             crossings=crossings, until=until, rtol=rtol, progress=progress,
         )  # fmt: skip
+
+    def find_steady_motion(
+        self: MSystem, rates: Mapping[str, float], *, initial: Mapping[str, float] | None = None
+    ) -> SteadyMotion:
+        """Motion at constant rates of some coordinates, all others at rest: ``M (W x v) + c - f`` balanced by reactions.
+
+        A rotor that spins, a top in precession, a conical pendulum, what hangs on a turning arm.  The coordinates have to be
+        cyclic: the system looks the same whatever they are.  A coordinate with ``motor="position"`` keeps its rate; others may
+        change it in small motions.
+
+        Parameters
+        ----------
+        rates : mapping of str to float
+            Constant rates (rad/s, m/s) by coordinate of a joint: ``{"rotor.angle": 100.0}``.  Coordinates not named are at
+            rest; bodies that no joint holds rest in the world.
+        initial : mapping of str to float, optional
+            Values of coordinates where the search begins, which decide between several steady motions.
+
+        Returns
+        -------
+        SteadyMotion
+            Poses, reactions, and ``linearize()``, whose matrices are constant.
+
+        Raises
+        ------
+        ModelError
+            A coordinate is not cyclic, joints do not allow the rates, or forces do not balance near the start.
+        UnknownNameError
+            There is no such coordinate.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("disc", gravity=(0, 0, 0))
+        >>> gimbal = system.add(mse.RigidBody("gimbal", mass=0.0))
+        >>> disc = system.add(mse.RigidBody("disc", mass=1.0, inertia=(0.01, 0.01, 0.02)))
+        >>> stiff = {"angle1": 40.0, "angle2": 40.0}
+        >>> cross = system.add(mse.Universal("cross", stiffness=stiff), between=(gimbal, system.ground))
+        >>> spin = system.add(mse.Revolute("spin"), between=(disc, gimbal))
+        >>> modes = system.find_steady_motion({"spin.angle": 100.0}).linearize().modes(damped=True)
+        >>> np.round(2 * np.pi * modes.frequencies_hz, 6)
+        array([  0.      ,  18.321596, 218.321596])
+        """
+        from ..dynamics.steady_motion import find_steady_motion
+
+        return find_steady_motion(self, rates, initial)

@@ -1,0 +1,184 @@
+"""Steady motions against textbooks: pendulums, tops, rotors, and what is none."""
+
+import numpy as np
+import pytest
+
+import mse
+from mse import ModelError, Pose
+from mse.dynamics import steady
+
+DOWN = (0, 0, -9.81)
+
+
+def conical(length=0.8, motor="none"):
+    """A point on an arm that is hinged on a vertical axis."""
+    system = mse.MSystem("conical", gravity=DOWN)
+    arm = system.add(mse.RigidBody("arm", mass=0.0))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, at=Pose.dz(-length), frames={"top": Pose.dz(length)}))
+    system.add(mse.Revolute("azimuth", motor=motor), between=(arm, system.ground))
+    system.add(mse.Revolute("tilt", axis=(0, 1, 0)), between=(bob.frame("top"), arm))
+    return system
+
+
+def top(upright):
+    """A heavy top: 1 kg, .015 and .004 kg m2 about its point, .1 m below its center."""
+    system = mse.MSystem("top", gravity=DOWN)
+    seat = system.add(mse.RigidBody("seat", mass=0.0))
+    inertia, tip = (0.005, 0.005, 0.004), {"tip": Pose.dz(-0.1)}
+    body = system.add(mse.RigidBody("top", mass=1.0, inertia=inertia, at=Pose.dz(0.1), frames=tip))
+    if upright:
+        system.add(mse.Universal("tilt"), between=(seat, system.ground))
+    else:
+        turning = system.add(mse.RigidBody("turning", mass=0.0))
+        system.add(mse.Revolute("precession"), between=(turning, system.ground))
+        system.add(mse.Revolute("tilt", axis=(0, 1, 0)), between=(seat, turning))
+    system.add(mse.Revolute("spin"), between=(body.frame("tip"), seat))
+    return system
+
+
+class Outside(mse.MObject):
+    """A damper of 2 N s/m that does not turn."""
+
+    frame_names = ("center",)
+
+    def dissipation(self, frames, q, v):
+        return 0.5 * 2.0 * (frames[0].v @ frames[0].v)
+
+
+def jeffcott():
+    """1 kg on a shaft of 1e4 N/m whose damping 1 N s/m turns along."""
+    system = mse.MSystem("jeffcott", gravity=(0, 0, 0))
+    shaft = system.add(mse.RigidBody("shaft", mass=0.0))
+    disc = system.add(mse.RigidBody("disc", mass=1.0, inertia=(0.005, 0.005, 0.01)))
+    system.add(mse.Revolute("spin"), between=(shaft, system.ground))
+    both = {"x": 1e4, "y": 1e4}, {"x": 1.0, "y": 1.0}
+    bend = mse.Joint("bend", free=("x", "y"), stiffness=both[0], damping=both[1])
+    system.add(bend, between=(disc, shaft))
+    system.add(Outside("outside"), between=(disc,))
+    return system
+
+
+def fastest(linear):
+    """Largest frequency, rad/s."""
+    return 2 * np.pi * linear.modes(damped=True).frequencies_hz[-1]
+
+
+def test_a_conical_pendulum_swings_about_its_circle():
+    found = conical().find_steady_motion({"azimuth.angle": 3.854554735207}, initial={"tilt.angle": 0.5})
+    assert found.joint_coordinates["tilt.angle"] == pytest.approx(0.6, abs=1e-11)
+    assert fastest(found.linearize()) == pytest.approx(6.724553973328, abs=1e-10)
+    assert found.stable
+    pull = np.linalg.norm(found.reactions["tilt"][:3])
+    assert pull == pytest.approx(9.81 / np.cos(0.6), rel=1e-11)
+
+
+def test_a_point_on_an_arm_that_is_kept_turning():
+    found = conical(0.5, "position").find_steady_motion({"azimuth.angle": 7.0}, initial={"tilt.angle": 0.8})
+    assert found.joint_coordinates["tilt.angle"] == pytest.approx(1.158834094792, abs=1e-11)
+    assert fastest(found.linearize()) == pytest.approx(6.414358256033, abs=1e-10)
+
+
+@pytest.mark.parametrize(("precession", "nutation"), [(2.690772028, 21.981803315), (27.695732701, 25.648428817)])
+def test_a_top_in_steady_precession(precession, nutation):
+    rates = {"precession.angle": precession, "spin.angle": 100.0 - precession * np.cos(0.5)}
+    found = top(False).find_steady_motion(rates, initial={"tilt.angle": 0.45})
+    assert found.joint_coordinates["tilt.angle"] == pytest.approx(0.5, abs=1e-9)
+    assert fastest(found.linearize()) == pytest.approx(nutation, abs=1e-8)
+
+
+def test_a_top_sleeps_where_it_spins_fast():
+    slow = top(True).find_steady_motion({"spin.angle": 55.0})
+    assert not slow.stable
+    trace = slow.trace("spin.angle'", 70.0, points=2)
+    assert trace.limits == pytest.approx((60.652699857,), abs=1e-9)
+    assert trace.growth[0] > 1.0 and trace.growth[-1] == 0.0
+    assert "60.65269" in repr(trace)
+
+
+def test_damping_that_turns_along_drives_a_rotor_beyond_a_speed():
+    found = jeffcott().find_steady_motion({"spin.angle": 350.0})
+    (growing,) = found.unstable
+    assert growing.growth == pytest.approx(0.24992893, abs=1e-8)
+    trace = found.trace("spin.angle'", 270.0, points=2)
+    assert trace.limits == pytest.approx((300.0,), abs=1e-8)
+
+
+def test_a_disc_whirls_forwards_and_backwards():
+    system = mse.MSystem("disc", gravity=(0, 0, 0))
+    gimbal = system.add(mse.RigidBody("gimbal", mass=0.0))
+    disc = system.add(mse.RigidBody("disc", mass=1.0, inertia=(0.01, 0.01, 0.02)))
+    stiff = {"angle1": 40.0, "angle2": 40.0}
+    system.add(mse.Universal("cross", stiffness=stiff), between=(gimbal, system.ground))
+    system.add(mse.Revolute("spin"), between=(disc, gimbal))
+    modes = system.find_steady_motion({"spin.angle": 100.0}).linearize().modes(damped=True)
+    np.testing.assert_allclose(2 * np.pi * modes.frequencies_hz[-2:], [18.32159566, 218.32159566], atol=1e-8)
+    names = modes.coordinates.index("disc.ax"), modes.coordinates.index("disc.ay")
+    backwards, forwards = (modes.shapes[names[1], k] / modes.shapes[names[0], k] for k in (-2, -1))
+    np.testing.assert_allclose([backwards, forwards], [1j, -1j], atol=1e-9)
+
+
+def test_a_motion_from_its_state_is_steady():
+    system = conical()
+    found = system.find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
+    motion = system.simulate(duration=0.5, dt=0.5, start=found.state)
+    assert motion["tilt.angle"][-1] == pytest.approx(found.joint_coordinates["tilt.angle"], abs=1e-9)
+    assert motion["azimuth.angle"][-1] == pytest.approx(2.0, abs=1e-9)
+
+
+def test_frequencies_about_a_motion_that_turns_are_those_of_the_instant_in_turning_axes():
+    """Axes that turn at W change matrices by ``2 M W``, ``Lambda W + M W^2``."""
+    system = conical()
+    found = system.find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
+    turning = found.linearize()
+    resting = system.simulate(duration=0.01, dt=0.01, start=found.state).at(0.0).linearize()
+    w = np.kron(np.eye(4), [[0, -4.0, 0], [4.0, 0, 0], [0, 0, 0]])
+    m, lam, k = (x.toarray() for x in (resting.M, resting.Lambda, resting.K))
+    np.testing.assert_allclose(turning.Lambda.toarray(), lam + 2 * m @ w, atol=1e-12)
+    np.testing.assert_allclose(turning.K.toarray(), k + lam @ w + m @ w @ w, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        (
+            {"tilt.angle": 1.0},
+            "at constant rates of tilt.angle the system does not look the same a moment later; expected cyc",
+        ),
+        ({"azimuth.angle": 2.0, "tilt.angle": 0.1}, "does not look the same"),
+        ({}, "rates are empty; expected some, such as"),
+        ({"azimut.angle": 2.0}, r"azimuth\.angle"),
+        ({"azimuth.angle": np.nan}, "rate of 'azimuth.angle'"),
+    ],
+)
+def test_what_is_no_steady_motion_is_refused(rates, words):
+    with pytest.raises((ModelError, mse.UnknownNameError), match=words):
+        conical().find_steady_motion(rates, initial={"tilt.angle": 0.5})
+
+
+def test_losses_without_a_drive_are_named():
+    system = conical()
+    system["azimuth"].damping = 0.1
+    with pytest.raises(ModelError, match=r"no steady motion with azimuth.angle' = 4 near this one: .* is left on"):
+        system.find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
+    system["azimuth"].motor = "position"
+    driven = system.find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
+    assert abs(driven.reactions["azimuth"][5]) == pytest.approx(0.4, rel=1e-9)
+
+
+def test_other_rates_from_a_motion():
+    found = conical().find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
+    faster = found.update({"azimuth.angle": 6.0})
+    assert np.cos(faster.joint_coordinates["tilt.angle"]) == pytest.approx(9.81 / (0.8 * 36.0), abs=1e-12)
+    assert found.rates == {"azimuth.angle": 4.0}
+    with pytest.raises(mse.UnknownNameError, match="azimuth"):
+        found.trace("azimut.angle'", 5.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "factor"), [("_LONGEST", 0.5), ("_LONGEST", 2.0), ("_SAME", 1e-2), ("_SAME", 1e2)])
+def test_numbers_that_decide_have_a_margin(monkeypatch, name, factor):
+    monkeypatch.setattr(steady, name, factor * getattr(steady, name))
+    test_a_conical_pendulum_swings_about_its_circle()
+    test_a_top_in_steady_precession(2.690772028, 21.981803315)
+    with pytest.raises(ModelError, match="does not look the same"):
+        conical().find_steady_motion({"tilt.angle": 1.0}, initial={"tilt.angle": 0.5})
