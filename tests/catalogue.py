@@ -14,7 +14,7 @@ import mse
 from mse import Pose
 from mse.elements.base import Channel, FramePose
 from mse.elements.beam_segment import BeamSegment, SegmentData, ShearingSegment
-from mse.elements.exact_beam import ExactSegment
+from mse.elements.exact_beam import ExactSegment, MasslessSegment
 from mse.elements.parameters import Array, Real
 from mse.kernels import beam_shapes, motions
 
@@ -290,6 +290,10 @@ def exact_segment() -> mse.MObject:
     return ExactSegment("it", 1.0, rigidity, density)
 
 
+def massless_segment() -> mse.MObject:
+    return MasslessSegment("it", 1.0, np.array([500.0, 200.0, 300.0, 2.0, 1.0, 3.0]), np.zeros(6))
+
+
 def flexible_bar(internal: int) -> mse.FlexibleBody:
     """A textbook bar between its ends, with a few modes of its inside; damped in proportion to its stiffness."""
     m, k = chain(Bar(length=0.9, width=0.2, height=0.1, young=3e3, shear=1.2e3, density=50.0), 4)
@@ -335,6 +339,7 @@ CATALOGUE = {
     "BeamSegment": Entry(segment, segment_at_rest),
     "ShearingSegment": Entry(lambda: segment(ShearingSegment, shears=True), segment_at_rest),
     "ExactSegment": Entry(exact_segment, in_line(1.0)),
+    "MasslessSegment": Entry(massless_segment, in_line(1.0)),
     "Beam": Entry(lambda: mse.Beam("it", length=1.0, width=(0.05, 0.02), height=0.002, curvature_y=0.3, stations={"hook": 0.7})),
     "tapered blade with loss": Entry(
         lambda: mse.Beam("it", length=0.3, width=(0.05, 0.01), height=0.002, density=0.0, theory="euler-bernoulli", elements=4,

@@ -69,6 +69,7 @@ enough.  Everything else has a default that it may replace.
 ``mass_kernel``, ``damping_kernel``, ``constraint_kernel``  the same for these laws
 ``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
 ``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
+``elastic_parts``      those of ``parts`` but the first, which then has what is left of the Hessian of the energy
 ``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers
 ``memory_size``, ``follow``  numbers kept of the path taken, and how they follow it; ``remember``, ``recall``
 ``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
@@ -86,9 +87,8 @@ gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.k
 adds the stiffness of all parts up where there is place for one only, as the search asks for.  With ``by_column = True``,
 ``kernel_parameters`` and ``span`` work as well on columns, arrays (E, ...) of the parameters of many elements.
 
-An energy that depends on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element;
-``remember`` gives the first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted
-step (it is called on the class: a numba function found through an instance would bind to it).
+An energy that depends on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember``
+gives the first ones and the compiled ``follow(parameters, orientations, memory)``, called on the class, updates them in steps.
 
 Classes with the same ``kernel``, ``constraint_kernel``, ``follow`` and numbers of parameters are evaluated in one call, as all
 joints are: each element's parameters say how many constraints it has, and the kernel leaves columns beyond those as they are.
@@ -352,6 +352,10 @@ class MObject(Defined, Identified):
     ) -> dict[str, np.ndarray]:
         """``d2W/dx2 = -H`` by named mechanism, each (6 F + q, 6 F + q) and symmetric (manual eq. 22-29)."""
         return dict(zip(self.parts, self.evaluate(frames, q, gravity, 2)[2], strict=True))
+
+    def elastic_parts(self, frames: Sequence[FramePose]) -> np.ndarray:
+        """Stiffness (p - 1, n, n) of all ``parts`` but the first, where an energy has several: the first has what is left."""
+        return np.zeros((0, 6 * len(frames), 6 * len(frames)))
 
     def check_frames(self, frames: Sequence[FramePose]) -> None:
         """Raise ModelError where the element is undefined at these poses; called when its energy is not finite."""

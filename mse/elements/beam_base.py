@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,8 +17,9 @@ from ..validation.arguments import mapping, new_name, real, refusal, shown
 from .base import Component, MObject, Outline
 from .beam_cautions import cautions
 from .beam_loads import BeamLoads, internal_forces
+from .beam_nodes import placed
 from .beam_segment import BeamSegment, SegmentData, ShearingSegment
-from .exact_beam import ExactSegment
+from .exact_beam import ExactSegment, MasslessSegment
 from .loss_laws import LossSection
 from .losses import Loss, temperature
 from .material import Material, with_material
@@ -65,22 +65,6 @@ class Sections:
     shear_z: np.ndarray
 
 
-@lru_cache(maxsize=64)  # looked up for every frame that is found by name
-def _placed(
-    length: float, stations: tuple[tuple[str, float], ...], elements: int
-) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Distance of every frame along a beam by name, in that order; and the names of ends, stations, then nodes."""
-    names, places = ["0", *(n for n, _ in stations), "1"], [0.0, *(s for _, s in stations), length]
-    share = np.diff(places) / length * elements
-    out, number = {"0": 0.0}, 0
-    for k, pieces in enumerate(np.maximum(1, np.round(share).astype(int)).tolist()):
-        for j in range(1, pieces):
-            number += 1
-            out[f"n{number}"] = places[k] + (places[k + 1] - places[k]) * j / pieces
-        out[names[k + 1]] = places[k + 1]
-    return out, ("0", "1", *names[1:-1], *(n for n in out if n not in names))
-
-
 class SlenderBody(MObject):
     """Base of beams: frames "0" and "1" at its ends, x along it; a section along s from 0 to ``length``.
 
@@ -90,7 +74,11 @@ class SlenderBody(MObject):
     twist given: rotation per length about its own axes, a number, a straight taper or a function of s.
 
     With ``form="exact"`` the linear model holds the exact dynamic stiffness of the uniform straight beam under its
-    tension, valid at every frequency with its two ends only; see :mod:`mse.elements.exact_beam`.
+    tension, valid at every frequency with its two ends only; see :mod:`mse.elements.exact_beam`.  Without density its stiffness
+    is constant, with its mechanisms as parts.
+
+    A taut beam bends within ``sqrt(EI/T)`` of a clamp.  With ``grading_tension`` T, elements are short there, and no longer
+    than ``length/elements`` anywhere.
 
     ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  The default material is steel without loss;
     ``material`` is another, a :class:`mse.Material` or a name of :data:`mse.materials`.
@@ -101,6 +89,12 @@ class SlenderBody(MObject):
     poisson_ratio: Real = Real("Poisson's ratio", default=0.3, minimum=_LEAST_POISSON, maximum=0.5)
     density: Real = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
     elements: Integer = Integer("number of elements", default=8, minimum=1, maximum=_MOST_ELEMENTS)
+    grading_tension: Real = Real(
+        "tension for which elements grow from short ones at its ends, 0 for equal ones",
+        unit="N",
+        default=0.0,
+        minimum=0.0,
+    )
     theory: Choice = Choice(
         "shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"), default="timoshenko"
     )
@@ -169,19 +163,17 @@ class SlenderBody(MObject):
         """
         return dict(self._along_it()[0])
 
-    def _along_it(self) -> tuple[dict[str, float], tuple[str, ...]]:
-        return _placed(self.length, tuple(self._stations.items()), self.elements if self.form == "elements" else 0)
-
-    def _spacing(self) -> np.ndarray:
-        """Lengths (n,) of the elements: those between the same stations are equal to the last digit, as their places are not."""
-        names, places = zip(*self._along_it()[0].items(), strict=True)
-        stations = [k for k, name in enumerate(names) if not _is_node_name(name)]
-        count = np.diff(stations)
-        return np.repeat(np.diff(np.take(places, stations)) / count, count)
+    def _along_it(self) -> tuple[dict[str, float], tuple[str, ...], np.ndarray]:
+        """Places of all frames by name, all names in their order, and lengths of the elements."""
+        elements, bends = (self.elements if self.form == "elements" else 0), (np.inf, np.inf)
+        if elements and self.grading_tension:
+            c = self.sections(np.array([0.0, self.length]))
+            bends = tuple(np.sqrt(self.young_modulus * np.minimum(c.iy, c.iz) / self.grading_tension).tolist())
+        return placed(self.length, tuple(self._stations.items()), elements, bends)
 
     @property
     def element_count(self) -> int:
-        return self.elements + len(self._stations) if self.form == "elements" else 1
+        return len(self._along_it()[2]) if self.form == "elements" else 1
 
     @property
     def end_frames(self) -> tuple[str, ...]:
@@ -377,7 +369,7 @@ class SlenderBody(MObject):
         key = (*moving, *self._stations.items())
         # a function may give other values than before
         if self._made is None or self._made[0] != key or any(callable(v) for v in key):
-            places, h = np.array(list(self.nodes().values())), self._spacing()
+            places, h = np.array(list(self.nodes().values())), self._along_it()[2]
             self._refuse_stale_stations()
             rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
             self._refuse_spread(h, rigidity)
@@ -408,8 +400,9 @@ class SlenderBody(MObject):
         rigidity, density = self._rigidities(np.array(0.5 * self.length))
         self._refuse_spread(np.diff(places), rigidity)
         self._refuse_plates(rigidity)
+        kind = ExactSegment if self.density else MasslessSegment
         return tuple(
-            Component(ExactSegment(f"e{k + 1}", places[k + 1] - places[k], rigidity, density), (names[k], names[k + 1]))
+            Component(kind(f"e{k + 1}", places[k + 1] - places[k], rigidity, density), (names[k], names[k + 1]))
             for k in range(len(places) - 1)
         )
 
@@ -477,7 +470,7 @@ class SlenderBody(MObject):
     def rest_poses(self):
         nodes = self.nodes()
         pose, out = Pose(), {"0": Pose()}
-        twists = self._rest_twists(np.array(list(nodes.values())), self._spacing())
+        twists = self._rest_twists(np.array(list(nodes.values())), self._along_it()[2])
         for name, d in zip(list(nodes)[1:], twists, strict=True):
             pose = pose @ Pose._of(*motions.motion(d))
             out[name] = pose

@@ -31,7 +31,7 @@ def cautions(beams: Sequence[Any], at: Surroundings) -> list[str]:
                 angle / MOST_TURN, beam, f"turned by {angle:.3g} rad against each other from where they are at rest"
             )
     return [
-        *coarse.told("found {}; put stations near its ends, use more elements, or choose form='exact'"),
+        *coarse.told("found {}; set its grading_tension to that, use more elements, or choose form='exact'"),
         *bent.told("found {}; clamp it along its pull, or choose form='elements'"),
         *heavy.told("found {}; divide it by stations, or choose form='elements'"),
         *strained.told(

@@ -22,6 +22,7 @@ CONTRACT = (
     "gravity_energy",
     "forces",
     "stiffness_parts",
+    "elastic_parts",
     "kinetic",
     "dissipation",
     "power",

@@ -292,7 +292,14 @@ def differentiated(obj, frames, q, gravity, order: int):
     else:
         value, gradient, hessian = differences(total, frames, q, order)
     parts = max(1, len(obj.parts) - obj.defines("power"))
-    return float(value), gradient, np.concatenate([hessian[None], np.zeros((parts - 1, *hessian.shape))])
+    stiffness = np.concatenate([hessian[None], np.zeros((parts - 1, *hessian.shape))])
+    return float(value), gradient, split(obj, frames, stiffness) if order == 2 else stiffness
+
+
+def split(obj, frames, parts: np.ndarray) -> np.ndarray:
+    """Stiffness parts (p, n, n) of an object whose ``elastic_parts`` are all but the first, from any with the same sum."""
+    elastic = obj.elastic_parts(frames)
+    return np.concatenate([parts.sum(axis=0, keepdims=True) - elastic.sum(axis=0), elastic]) if len(elastic) else parts
 
 
 def with_power(obj, frames, q, order: int, found):

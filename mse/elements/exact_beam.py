@@ -1,4 +1,4 @@
-"""ExactSegment: a uniform straight beam between two frames, exact in the frequency domain under its tension."""
+"""Uniform straight beams between two frames, exact in the frequency domain under their tension, with mass or without."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..kernels.rotations import rotation_matrix
 from ..numerics.jets import Jet, angle_over_sine, rotation_vector, value_of
 from .base import FramePose, MObject, Outline
 from .beam_errors import bent_error, heavy_error, sagging_softness
+from .records import GEOMETRIC
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends clamped
 # Of frequencies, as estimated from how an exact member is bent; measured ones are up to three times as large
@@ -22,6 +23,7 @@ _HAIR = np.finfo(float).eps ** 0.25  # rad: second derivatives so near to half a
 _ASIDE = np.array(
     [[0.6, 0.8, -0.5], [-0.3, 0.5, 0.7]]
 )  # directions of no element, by which each end is turned off half a turn
+_LITTLE = 1e-20  # of a stiffness: beside the real axis, where no difference is taken
 _SERIES = np.array(
     [1 / 3, -1 / 45, 2 / 945, -1 / 4725, 2 / 93555, -1382 / 638512875, 4 / 18243225, -3617 / 162820783125]
 )
@@ -122,7 +124,7 @@ def _tension_and_slope(stretch: float, stiffness: float, length: float, *planes:
     return tension, (slopes[0] - slopes[1]) / (2 * step) - 1.0 / stiffness
 
 
-class ExactSegment(MObject):
+class StraightSegment(MObject):
     """``W = max over T of T (c - L) - T^2 L/2EA + sum of k_e(T) b^2 + k_o(T) s^2 + GJ w^2/2L``, c the distance of its ends.
 
     In each plane b and s are half the difference and half the sum of the end rotations against the line between the ends,
@@ -133,7 +135,6 @@ class ExactSegment(MObject):
     """
 
     mechanisms = ()  # the beam has its loss
-    dynamic_losses = MECHANISMS
     _remembered = frozenset({"_known", "_last"})
 
     def __init__(self, name: str, length: float, rigidity: np.ndarray, density: np.ndarray):
@@ -248,17 +249,6 @@ class ExactSegment(MObject):
         )
 
     # -- dynamics ---------------------------------------------------------------------------------------------
-    def dynamic_stiffness(self, omega, frames, loss: Mapping[str, float] | None = None):
-        member, axes, static = self._member(frames)
-        member = member.with_loss(loss or {})
-        # the change along its own axes: of much stiffer ones rounding would be left in others
-        change = np.array([dynamic_stiffness(_square(w), member) - static for w in np.ravel(omega)])
-        change = axes.T @ change.reshape(-1, 12, 12) @ axes
-        return change if np.ndim(omega) else change[0]
-
-    def clamped_count(self, omega2, frames):
-        return clamped_count(omega2, self._member(frames)[0])
-
     def _member(self, frames) -> tuple[UniformMember, np.ndarray, np.ndarray]:
         """The member under its present tension, its axes and its static stiffness in them, both (12, 12)."""
         known = vars(self).get("_known")
@@ -273,14 +263,7 @@ class ExactSegment(MObject):
         y = sum(f.U[:, 1] - (f.U[:, 1] @ x) * x for f in frames)
         y /= np.linalg.norm(y)
         turn = np.array([x, y, np.cross(x, y)])
-        _, _, planes, tension = self._shaped(frames)
-        turned = _most_turned(planes)
-        if (error := bent_error(self.bent_softness(planes, tension), turned)) > _MOST_ERROR:
-            raise ModelError(
-                f"{self.label}: its ends are turned by {turned:.2g} rad against the line between them, by which frequencies may "
-                f"be off by {100 * error:.2g} %; expected at most {100 * _MOST_ERROR:g} % in the exact form, which is that of a "
-                "nearly straight beam; clamp it along its pull, or choose form='elements'"
-            )
+        _, _, _, tension = self._shaped(frames)
         # stretched, it keeps its mass and the static stiffness of its ends
         ea, gay, gaz, gj, eiy, eiz = (float(v) * distance / self._length for v in self._rigidity)
         mass, _, _, ix, iy, iz = (float(v) * self._length / distance for v in self._density)
@@ -316,3 +299,51 @@ class ExactSegment(MObject):
 
     def outline(self, frames):
         return Outline(np.array([f.o for f in frames]), ((0, 1),))
+
+
+class ExactSegment(StraightSegment):
+    """A :class:`StraightSegment` with mass along it: exact at every frequency, by its dynamic stiffness."""
+
+    dynamic_losses = MECHANISMS
+
+    def dynamic_stiffness(self, omega, frames, loss: Mapping[str, float] | None = None):
+        member, axes, static = self._member(frames)
+        member = member.with_loss(loss or {})
+        # the change along its own axes: of much stiffer ones rounding would be left in others
+        change = np.array([dynamic_stiffness(_square(w), member) - static for w in np.ravel(omega)])
+        change = axes.T @ change.reshape(-1, 12, 12) @ axes
+        return change if np.ndim(omega) else change[0]
+
+    def _found(self, frames):
+        self._refuse_bent(frames)
+        return super()._found(frames)
+
+    def _refuse_bent(self, frames: Sequence[FramePose]) -> None:
+        _, _, planes, tension = self._shaped(frames)
+        turned = _most_turned(planes)
+        if (error := bent_error(self.bent_softness(planes, tension), turned)) > _MOST_ERROR:
+            raise ModelError(
+                f"{self.label}: its ends are turned by {turned:.2g} rad against the line between them, by which frequencies may "
+                f"be off by {100 * error:.2g} %; expected at most {100 * _MOST_ERROR:g} % in the exact form, which is that of a "
+                "nearly straight beam; clamp it along its pull, or choose form='elements'"
+            )
+
+    def clamped_count(self, omega2, frames):
+        return clamped_count(omega2, self._member(frames)[0])
+
+
+class MasslessSegment(StraightSegment):
+    """A :class:`StraightSegment` without mass: constant stiffness ``K = sum of k dK/dk + geometric``, for k = EA, GJ, EI, kGA.
+
+    At fixed tension the parts ``k dK/dk`` are the second derivatives of the energies of stretch, twist, bending and shear at the
+    shape that the beam takes (the envelope theorem), which its loss factors multiply; what is left stores energy without loss.
+    They are those of a straight beam.  Without mass, straightening takes no time, so a bent one is no exception.
+    """
+
+    parts = (GEOMETRIC, *MECHANISMS)
+
+    def elastic_parts(self, frames):
+        member, axes, _ = self._member(frames)
+        # exact derivatives: the slope of an analytic function is its imaginary part beside the real axis
+        beside = (dynamic_stiffness(0.0, member.with_loss({m: _LITTLE})) for m in MECHANISMS)
+        return axes.T @ np.array([np.imag(k) / _LITTLE for k in beside]) @ axes

@@ -366,7 +366,7 @@ class Assembly:
                     "finite number"
                 )
         for g in self.groups:
-            _, forces, stiffness = g.evaluate(at, 2)
+            _, forces, stiffness = g.evaluate(at, 2, summed=True)
             undefined = ~(np.isfinite(forces).all(axis=1) & np.isfinite(stiffness).all(axis=(1, 2, 3)))
             for k in np.flatnonzero(undefined):
                 raise ModelError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..elements import laws
 from ..elements.base import FramePose
+from ..elements.differentiation import split
 from ..elements.law_record import Shape, bounded
 from ..elements.powers import power_forces
 from ..elements.recorded_laws import Together, recordable
@@ -193,6 +194,10 @@ class Group:
             found[1][:] -= follower_factor * forces
             if order == 2:
                 found[2][:, 0] += follower_factor * field
+        if order == 2 and not summed and self.cls.defines("elastic_parts"):
+            place = self._place(at)
+            for k, parts in zip(range(len(self.members))[part], found[2], strict=True):
+                parts[:] = split(self.elements[k].obj, place(k)[0], parts)
         if summed and found[2].shape[1] > 1:
             found = (*found[:2], found[2].sum(axis=1, keepdims=True))
         if self.cls.external and load_factor != 1.0:

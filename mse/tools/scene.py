@@ -14,7 +14,7 @@ import numpy as np
 
 from ..analysis.modes.result import Mode, Modes
 from ..elements.base import FramePose
-from ..elements.exact_beam import ExactSegment
+from ..elements.exact_beam import StraightSegment
 from ..elements.load import Load
 from ..errors import ModelError
 from ..kernels.rotations import rotation_matrix
@@ -228,7 +228,7 @@ class Scene:
         el, there = section.element, slice(section.first, section.first + len(section.chosen))
         frames = [FramePose(self.frame_o[f], self.frame_U[f]) for f in el.frames]
         ends = self._of_frames(el.frames, twists).reshape(12, -1)
-        if isinstance(el.obj, ExactSegment):
+        if isinstance(el.obj, StraightSegment):
             twists[there] = np.tensordot(el.obj.section_motions(frames, omega2, EXACT_PIECES), ends, 1)
             return
         own = np.tensordot(

@@ -12,7 +12,7 @@ from ..elements.base import FramePose, MObject
 from ..elements.beam import RoundBeam
 from ..elements.beam_base import SlenderBody
 from ..elements.beam_segment import BeamSegment
-from ..elements.exact_beam import ExactSegment
+from ..elements.exact_beam import StraightSegment
 from ..elements.spring import Spring
 from ..elements.wire import Wire
 from ..kernels.beam_shapes import POINTS
@@ -166,7 +166,7 @@ class Drawing:
     def _inside(self, el: Element, elements: int) -> list[tuple[float, FramePose]]:
         """Position along one of a beam's elements and pose of the sections drawn inside it."""
         frames = self._poses(el.frames)
-        if isinstance(el.obj, ExactSegment):
+        if isinstance(el.obj, StraightSegment):
             x = np.arange(1, EXACT_PIECES) / EXACT_PIECES
             way = frames[1].o - frames[0].o
             poses = [FramePose(frames[0].o + share * way, frames[0].U) for share in x]

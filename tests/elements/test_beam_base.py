@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mse
-from mse.elements import beam_base
+from mse.elements import beam_nodes
 
 
 def test_many_clamps_on_a_fine_beam_cost_little(tmp_path):
@@ -17,9 +17,9 @@ def test_many_clamps_on_a_fine_beam_cost_little(tmp_path):
     for k in range(999):
         s.clamp(s.ground, f"fine.n{k + 1}" if k < 998 else "fine.middle")
     s.save(tmp_path / "x.json")
-    beam_base._placed.cache_clear()
+    beam_nodes.placed.cache_clear()
     assert len(mse.read_model(tmp_path / "x.json").clamps) == 999
-    assert beam_base._placed.cache_info().misses == 1
+    assert beam_nodes.placed.cache_info().misses == 1
 
 
 @pytest.mark.parametrize("form", ["elements", "exact"])

@@ -72,7 +72,7 @@ def test_the_note_on_taut_elements_names_the_beam_the_error_and_the_remedy():
     (note,) = hanging(100.0, elements=8).find_working_point().notes
     assert note.startswith("found RoundBeam 'fiber' under 9.811 N with an element of 0.0625 m at an end")
     assert "sqrt(EI/T) = 0.005 m" in note and "may be too high by 33 %" in note
-    assert note.endswith("put stations near its ends, use more elements, or choose form='exact'")
+    assert note.endswith("set its grading_tension to that, use more elements, or choose form='exact'")
 
 
 def test_fine_and_loose_beams_have_no_note():

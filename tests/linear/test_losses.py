@@ -120,7 +120,7 @@ def test_what_stores_none_has_neither(cls):
     assert not {"loss", "temperature"} & cls.declared_parameters.keys()
 
 
-OF_BEAMS = {"BeamSegment", "ShearingSegment", "ExactSegment"}  # whose beam has the loss
+OF_BEAMS = {"BeamSegment", "ShearingSegment", "ExactSegment", "MasslessSegment"}  # whose beam has the loss
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=list(CATALOGUE))
