@@ -73,7 +73,7 @@ def bode(
         style.legend(axes, beside=len(own) > 4)
     for k, h in enumerate(curves.values()):
         phase.plot(f, np.degrees(continuous_phase(f, h)), **style.dashed(k))
-    _phase_axis(phase)
+    phase_axis(phase)
     style.frequency_axis(phase.xaxis, f)
     for axes in (*magnitudes, phase):
         style.grid(axes)
@@ -170,7 +170,7 @@ def _roots_within(at: np.ndarray, weights: np.ndarray, half: float) -> int:
     return int(np.count_nonzero((np.abs(roots.imag) < half) & (np.abs(roots.real) < half)))
 
 
-def _phase_axis(axes: Axes) -> None:
+def phase_axis(axes: Axes) -> None:
     """Ticks at quarter, half or whole turns, the finest that are still few."""
     from matplotlib.ticker import MultipleLocator
 
