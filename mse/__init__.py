@@ -20,7 +20,7 @@ Loads         Load
 Drives        ForceActuator, PositionActuator
 Sensors       ForceSensor, PositionSensor
 Own elements  MObject, coordinate
-Linear        LinearModel, compose, reduce_model, reduce_matrices
+Linear        LinearModel, compose, reduce_model, reduce_matrices, track
 Noise         Spectrum
 Control       Controller
 Files         read_model, read_result, read_recording, read_matrices, read_urdf
@@ -112,6 +112,7 @@ _LATER = {
     "read_urdf": ".tools.exchange.urdf",
     "reduce_matrices": ".linear.craig_bampton",
     "reduce_model": ".linear.craig_bampton",
+    "track": ".analysis.modes.tracking",
 }
 
 # Results and their parts, which mse makes: names for annotations, not for dir(mse).
@@ -135,6 +136,7 @@ _RESULTS = {
     "Modes": ".analysis.modes.result",
     "Motion": ".statics.stability",
     "MotionState": ".dynamics.trajectory",
+    "ModeTracks": ".analysis.modes.tracking",
     "NoiseBudget": ".analysis.noise.budget",
     "NullSpace": ".linear.independent",
     "Reduction": ".linear.craig_bampton",
@@ -157,6 +159,8 @@ if _typing.TYPE_CHECKING:
     from .analysis.frequency.response import FrequencyResponse as FrequencyResponse
     from .analysis.modes.result import Mode as Mode
     from .analysis.modes.result import Modes as Modes
+    from .analysis.modes.tracking import ModeTracks as ModeTracks
+    from .analysis.modes.tracking import track as track
     from .analysis.noise.budget import NoiseBudget as NoiseBudget
     from .analysis.noise.spectra import Spectrum as Spectrum
     from .analysis.time.left_out import LeftOut as LeftOut

@@ -1,4 +1,4 @@
-"""Modes of a model: frequencies, and which objects move."""
+"""Modes of a model: frequencies, and which objects move; along a parameter, how they change."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...analysis.modes.result import Mode, Modes
+from ...analysis.modes.tracking import ModeTracks
 from ...errors import ModelError
 from ...results import drawing
 from ...validation.arguments import whole
@@ -104,3 +105,32 @@ def no_shape(mode: Mode) -> Figure:
         f"{mode.name}: mode {mode.number} alone has no geometry to draw; expected its working point, too; write "
         f"working_point.plot(modes=modes, number={mode.number})"
     )
+
+
+@drawing.register(ModeTracks)
+def campbell_diagram(tracks: ModeTracks, *, max_modes: int = 14) -> Figure:
+    """Frequencies over the parameter, and below them Q where modes have loss; lines are named by what moves in each.
+
+    The first ``max_modes`` lines are drawn, without motions at zero frequency.
+    """
+    count = whole(tracks.name, "max_modes", max_modes, minimum=1)
+    swinging = np.flatnonzero(tracks.frequencies_hz.max(axis=0) > 0.0)
+    shown = swinging[:count]
+    figure = style.empty(None, 8.5, 7.5 if tracks.lossy else 5.0)
+    panels = np.atleast_1d(figure.subplots(2 if tracks.lossy else 1, 1, sharex=True))
+    drawn = [("frequency (Hz)", tracks.frequencies_hz), ("Q", tracks.quality)]
+    for axes, (label, lines) in zip(panels, drawn, strict=False):
+        for k, number in enumerate(shown):
+            y = np.where(np.isfinite(lines[:, number]), lines[:, number], np.nan)
+            axes.plot(tracks.values, y, label=tracks.lines[number], **style.dashed(k))
+        style.magnitude_axis(axes, [lines[:, number] for number in shown])
+        if label != "Q" and np.ptp(np.log10(axes.get_ylim())) <= 1.0:
+            axes.set_yscale("linear")
+            axes.autoscale(axis="y")
+            style.plain_numbers(axes.yaxis)
+        axes.set_ylabel(label)
+        style.grid(axes)
+    style.in_units(panels[-1].xaxis, tracks.parameter, tracks.unit, [tracks.values])
+    style.legend(panels[0], beside=True)
+    style.title(figure, f"{tracks.name}: modes{style.hidden('modes', len(swinging) - len(shown))}")
+    return figure
