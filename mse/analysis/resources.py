@@ -13,30 +13,31 @@ try:
 except ImportError:  # Windows has no such limits
     resource = None
 
-# Of the free memory that one result may take: with ten times of it memory is gone before anything is refused
-# (tests/analysis/test_resources.py::test_little_address_space_is_told_before_it_is_gone), with less of it what fits is refused.
+# Share of the free memory that one result may take: with ten times this, memory runs out before anything is refused
+# (tests/analysis/test_resources.py::test_little_address_space_is_told_before_it_is_gone); with less, results that fit are
+# refused.
 _SHARE = 0.8
 _PROCESS, _GROUPS = Path("/proc/self"), Path("/sys/fs/cgroup")
-# files in the folder of a group, and the line of memory.stat with the memory that it could release at once
+# files in the folder of a group, and the line of memory.stat with the memory that can be released at once
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _VERSION_2 = ("memory.max", "memory.current", "inactive_file")
 _NO_LIMIT = 2**62  # bytes; groups of version 1 without a limit report 2^63 less a page
-# Bytes that are not asked for: with a hundredth of it small results ask, with a hundred times of it what does not fit is taken
+# Smaller results do not check the memory: with a hundredth of this small ones do, with a hundred times it too large ones pass
 # (tests/analysis/test_resources.py::test_small_results_do_not_ask_for_memory, test_grids_beyond_memory_are_refused).
 ALWAYS_FREE = 5e6
 
 
 def free_memory() -> float:
-    """Bytes that this process can have without swapping; infinite where the system does not report them.
+    """Bytes that this process can get without swapping; infinite if the system does not report them.
 
-    The least of the free memory of the machine, the memory left in the control groups of the process (a container, a batch
+    This is the least of the machine's free memory, the memory left in the control groups of the process (a container, a batch
     system) and its own limits on address space and data.
     """
     return max(min([_of_the_machine(), *_of_groups(), *_of_the_process()]), 0.0)
 
 
 def _text(path: Path | str) -> str:
-    """What a file of the system says, as it is: ``read_text()`` takes twice as long for files of a few lines."""
+    """The text of a system file; ``read_text()`` takes twice as long for files of a few lines."""
     with open(path, "rb", 0) as file:
         return file.read().decode()
 
@@ -52,7 +53,7 @@ def _of_the_machine() -> float:
 
 
 def _of_groups() -> Iterator[float]:
-    """Memory left in each control group of the process, and in those above; version 2 and version 1 (``memory``)."""
+    """Memory left in each control group of the process and in the groups above, for version 2 and version 1 (``memory``)."""
     try:
         groups = [line.split(":", 2) for line in _text(_PROCESS / "cgroup").splitlines()]
     except (OSError, ValueError):
@@ -63,7 +64,7 @@ def _of_groups() -> Iterator[float]:
         top = _GROUPS / "memory" if kinds else _GROUPS
         most, used, cached = _VERSION_1 if kinds else _VERSION_2
         here = top / path.lstrip("/")
-        # a container may see its own group at the top, and not under the name that the process has for it
+        # in a container its own group may be at the top, not under the name that the process sees
         for folder in (here, *here.parents[: len(here.parts) - len(top.parts)]):
             try:
                 limit = float(_text(f"{folder}/{most}"))
@@ -73,9 +74,7 @@ def _of_groups() -> Iterator[float]:
                 kept = dict(line.split() for line in _text(f"{folder}/memory.stat").splitlines())
             except (OSError, ValueError):  # not there, or "max"
                 continue
-            yield (
-                limit - taken + float(kept.get(cached, 0.0))
-            )  # files that were read are given up when memory is wanted
+            yield (limit - taken + float(kept.get(cached, 0.0)))  # cached files are released when memory is needed
 
 
 def _of_the_process() -> Iterator[float]:
@@ -100,12 +99,12 @@ def processors() -> int:
 
 
 def refuse_beyond_memory(name: str, size: float, what: str, remedy: str) -> None:
-    """ModelError where ``size`` bytes do not fit into the free memory; ``what`` is the text around them: "40 steps need {}"."""
+    """ModelError if ``size`` bytes do not fit into the free memory; ``what`` is a text such as "40 steps need {}"."""
     if size <= ALWAYS_FREE:
         return
     free = free_memory()
     if size > _SHARE * free:
         raise ModelError(
             f"{name}: {what.format(f'{size / 1e9:.3g} GB')}; expected at most "
-            f"{_SHARE * free / 1e9:.3g} GB, {100 * _SHARE:g} % of the memory that is free; {remedy}"
+            f"{_SHARE * free / 1e9:.3g} GB, {100 * _SHARE:g} % of the free memory; {remedy}"
         )

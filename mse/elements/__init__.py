@@ -1,4 +1,4 @@
-"""The elements; a new one is a file here and a line below.  Shapes to be drawn are in :mod:`.shapes`, imported when used."""
+"""The elements.  A new one needs a file here and a line below.  Shapes for drawing are in :mod:`.shapes`, imported when used."""
 
 from .base import MObject as MObject
 from .beam import Beam as Beam

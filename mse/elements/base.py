@@ -192,7 +192,7 @@ class MObject(Defined, Identified):
     drives: ClassVar[Mapping[str, tuple[float, Channel]] | property] = {}
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
-    _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # parameters that depend on others last
+    _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # parameters that depend on others come last
     classes: ClassVar[dict[str, type[MObject]]] = {}
     __signature__, __setstate__ = Later(signature), with_values
 
@@ -210,7 +210,7 @@ class MObject(Defined, Identified):
         if reserved:
             raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
         cls.__doc__ = Later(functools.partial(completed, vars(cls).get("__doc__")))
-        MObject.classes[class_name(cls)] = cls  # of two with one module and name, as of a cell run again, the later
+        MObject.classes[class_name(cls)] = cls  # a cell that is run again replaces its class
 
     def __new__(cls, *given: Any, **_: Any):
         if len(given) > 1:
@@ -220,7 +220,7 @@ class MObject(Defined, Identified):
     def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
         new_name(type(self).__name__, "name", name)
         values: dict[str, Any] = {}
-        # nothing to look for misspellings in: see __setattr__
+        # directly into __dict__, so that __setattr__ does not look for misspellings
         self.__dict__.update(_name=str(name), at=None, system=None, _values=values)
         if at is not None:
             self.at = at
@@ -235,14 +235,14 @@ class MObject(Defined, Identified):
                 values[key] = p.checked(self, value)
         if len(values) < len(self.declared_parameters):
             raise self._lacks([p for key, p in self.declared_parameters.items() if key not in values])
-        # never changed in place: snapshots share them, and results that follow from them are kept
+        # a new dict each time: snapshots share it, and cached results depend on it
         self.__dict__["_values"] = dict(values)
 
     def _lacks(self, missing: Sequence[Parameter]) -> ModelError:
         told = ", ".join(f"{p.name} ({p.unit})" if p.unit else p.name for p in missing)
         write = ", ".join(f"{p.name}=..." for p in missing)
         return ModelError(
-            f"{self.label}: {told} missing; expected a value, for which no default would suit; write "
+            f"{self.label}: {told} missing; expected a value, since no default would suit; write "
             f"{type(self).__name__}({self.name!r}, {write})"
         )
 
@@ -290,24 +290,24 @@ class MObject(Defined, Identified):
 
     @property
     def end_frames(self) -> tuple[str, ...]:
-        """Names of the frames that ``between=`` clamps: all independent ones, or those at its ends."""
+        """Names of the frames that ``between=`` clamps: all independent ones, or those at the ends."""
         return self.frame_names
 
     def __matmul__(self, pose: Pose) -> Place:
-        """The place at a pose as seen from the frame of an object that has one, ``mirror @ Pose.dx(0.1)``."""
+        """The place at a pose relative to the frame of an object that has one, ``mirror @ Pose.dx(0.1)``."""
         if len(self.frame_names) != 1:
             raise ModelError(
-                f"{self.label}: it has {len(self.frame_names)} frames; expected one that the pose is seen from; write "
+                f"{self.label}: it has {len(self.frame_names)} frames; expected one to which the pose refers; write "
                 f"{self.name}.frame(0) @ pose"
             )
         return self.frame(0) @ pose
 
     def fixed_frames(self) -> Mapping[str, Pose]:
-        """Further named frames and their poses as seen from frame 0."""
+        """Additional named frames and their poses relative to frame 0."""
         return {}
 
     def components(self) -> Sequence[Component]:
-        """The elements this object is made of; with any, it has frames and no energy of its own."""
+        """The elements this object is made of; if there are any, it has frames but no energy of its own."""
         return ()
 
     @property
@@ -316,18 +316,18 @@ class MObject(Defined, Identified):
         return 1
 
     def rest_poses(self) -> Mapping[str, Pose]:
-        """Poses of its frames without load as seen from frame 0; empty where these do not determine each other."""
+        """Poses of its frames without load relative to frame 0; empty if these do not determine each other."""
         return {}
 
     def softened(self, ratio: float, load: float) -> MObject:
         """This element with no mechanism stiffer than ``ratio`` times its softest, for the first steps of the search.
 
-        It must not become so soft that ``load`` (N), the sum of all loads, would deform it grossly.
+        It must stay stiff enough that ``load`` (N), the sum of all loads, does not deform it grossly.
         """
         return self
 
     def dynamic_stiffness(self, omega: Any, frames: Sequence[FramePose]) -> Any:
-        """What exp(i omega t) adds to the other laws' matrices at rad/s, (6 F + q, 6 F + q); its real part is 0 at rest."""
+        """Matrix (6 F + q, 6 F + q) added to the other laws at ``omega`` rad/s, for exp(i omega t); real part 0 at rest."""
         return 0.0
 
     def clamped_count(self, omega2: float, frames: Sequence[FramePose]) -> int:
@@ -358,23 +358,23 @@ class MObject(Defined, Identified):
         return np.zeros((0, 6 * len(frames), 6 * len(frames)))
 
     def check_frames(self, frames: Sequence[FramePose]) -> None:
-        """Raise ModelError where the element is undefined at these poses; called when its energy is not finite."""
+        """Raise ModelError if the element is undefined at these poses; called if its energy is not finite."""
         raise ModelError(
             f"{self.label}: its energy is not a finite number at the present poses of its frames; expected one of at most "
             f"{LARGEST:g} J"
         )
 
     def end_of_range(self, frames: Sequence[FramePose], memory: np.ndarray) -> str:
-        """In words, with a remedy: what makes it invalid not much further from here, for failed searches; "" elsewhere."""
+        """What will soon make it invalid, in words and with a remedy, for failed searches; "" if nothing does."""
         return ""
 
     @classmethod
     def cautions(cls, objects: Sequence[Any], at: Surroundings) -> list[str]:
-        """In words, with remedies, after "The search ...": what may be off of objects of this class at a working point."""
+        """Sentences with remedies, after "The search ...", on what may be wrong with objects of this class."""
         return []
 
     def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
-        """Initial memory (m,) of an element whose energy depends on its history; what a compiled ``follow`` makes of zeros."""
+        """Initial memory (m,) if the energy depends on history; by default what a compiled ``follow`` makes of zeros."""
         memory = np.zeros((1, self.memory_size))
         if type(self).follow is not None:
             type(self).follow(
@@ -392,17 +392,17 @@ class MObject(Defined, Identified):
 
     # -- constraints ------------------------------------------------------------------------------------------
     def constraint(self, frames: Sequence[FramePose], q: Any) -> Any:
-        """Residuals g (m,) that vanish where this object holds its frames; its reaction is ``-(dg/dx)^T multipliers``."""
+        """Residuals g (m,) that vanish if this object holds its frames; its reaction is ``-(dg/dx)^T multipliers``."""
         return np.zeros(0)
 
     @property
     def constraint_count(self) -> int:
-        """Number m of scalar constraints; found by asking at frames somewhere."""
+        """Number m of scalar constraints, found by evaluating them at some poses."""
         return len(asked(self, somewhere(self), np.zeros(len(self.coordinate_names))))
 
     @property
     def constraint_units(self) -> tuple[str, ...]:
-        """Unit of each residual, "m" or "rad"; "" where it is not known, as for a function of the user's."""
+        """Unit of each residual, "m" or "rad"; "" if unknown, as for a user's function."""
         return ("",) * self.constraint_count
 
     def constraint_terms(
@@ -425,23 +425,23 @@ class MObject(Defined, Identified):
         return {}
 
     def exceeded(self, values: Mapping[str, float]) -> list[str]:
-        """In words, each joint coordinate whose value is beyond its limits."""
+        """A sentence for each joint coordinate whose value is beyond its limits."""
         return []
 
     @staticmethod
     def twists(origins: np.ndarray, memory: np.ndarray) -> np.ndarray:
-        """Angles (E,) rad by which elements with origins (E, F, 3) and memories (E, m) are twisted, for a class that can be."""
+        """Angles (E,) rad by which elements with origins (E, F, 3) and memories (E, m) are twisted, for classes that can be."""
         return np.zeros(len(origins))
 
     def ways_from(self, earlier: MObject) -> Sequence[MObject]:
-        """Objects between an ``earlier`` one and this, whose working points lead to that of this; for motors that turn far."""
+        """Objects between an ``earlier`` one and this, as steps of the search; for motors that turn far."""
         return ()
 
     def evaluate(self, frames, q, gravity, order: int):
-        """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""
+        """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, with gravity if given."""
         gravity = np.zeros(3) if gravity is None else gravity
         n = 6 * len(self.frame_names) + len(self.coordinate_names)
-        # kernels take resting coordinates as zero; other values need the law itself
+        # kernels assume that resting coordinates are zero; other values need the law itself
         if self.kernel is not None and not np.any(q):
             parts = len(self.parts) - self.defines("power")
             energy, gradient, stiffness = np.zeros(1), np.zeros((1, n)), np.zeros((1, parts, n, n))
@@ -463,27 +463,27 @@ class MObject(Defined, Identified):
         return ()
 
     def kinetic(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
-        """Kinetic coenergy T (J) of frames that move, internal coordinates ``q`` and their rates ``v``."""
+        """Kinetic coenergy T (J) of moving frames, internal coordinates ``q`` and their rates ``v``."""
         return 0.0
 
     def dissipation(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
-        """Content D (W), whose negative slopes by the velocities are forces; the power lost is twice D where D is quadratic."""
+        """Content D (W); its negative slopes by the velocities are forces, and the power lost is twice D if D is quadratic."""
         return 0.0
 
     def power(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
-        """Power (W) along virtual velocities of what has no energy, linear in them; actual ones are in ``given``."""
+        """Power (W) of forces without energy along virtual velocities, linear in them; actual velocities are in ``given``."""
         return 0.0
 
     def flow_constraint(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
-        """Flows (m,), linear in velocities, that this object holds at zero: in linear models; see :mod:`mse.elements.flows`."""
+        """Flows (m,), linear in velocities, that this object holds at zero in linear models; see :mod:`mse.elements.flows`."""
         return np.zeros(0)
 
     def mass_matrix(self, frames: Sequence[FramePose], q: Any = ()) -> np.ndarray | None:
-        """Mass matrix (6 F + q, 6 F + q) at the poses ``frames``, world axes; None where there is none."""
+        """Mass matrix (6 F + q, 6 F + q) at the poses ``frames``, world axes; None if there is none."""
         return None
 
     def damping_matrix(self, frames: Sequence[FramePose], q: Any = ()) -> np.ndarray | None:
-        """Damping (6 F + q, 6 F + q), None where there is none: a positive semi-definite part, and a gyroscopic one, skew."""
+        """Damping (6 F + q, 6 F + q), None if there is none: a positive semi-definite part and a skew, gyroscopic part."""
         return None
 
     def input_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:
@@ -491,7 +491,7 @@ class MObject(Defined, Identified):
         return None
 
     def measure(self, frames: Sequence[FramePose], q: Any) -> Any:
-        """What is read at the poses ``frames`` and internal coordinates ``q``: a number for each of ``outputs``."""
+        """Readings at the poses ``frames`` and internal coordinates ``q``: a number for each of ``outputs``."""
         return np.zeros(0)
 
     def reading(self, frames: Sequence[FramePose]) -> np.ndarray:

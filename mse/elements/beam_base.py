@@ -27,14 +27,14 @@ from .parameters import Choice, Integer, Profile, Real
 
 _MOST_SPREAD = (
     np.finfo(float).eps ** -2
-)  # of stiffnesses in one element: both numbers and their products lose all digits
-# of bending to shear of one element: half of the digits are left in bending
+)  # ratio of stiffnesses in one element, at which they and their products lose all digits
+# ratio of bending to shear stiffness of one element, at which bending loses half of its digits
 _MOST_DEEP = np.finfo(float).eps ** -0.5
-# of a section to the length of an exact beam: one of a millimeter by 50 m and half a meter long (29) was found in 190 steps,
-# one 200 m wide (115) not in a thousand
+# radius of gyration relative to the length of an exact beam: a millimeter by 50 m and half a meter long (29) was found in 190
+# steps, one 200 m wide (115) not in a thousand
 _MOST_GYRATION = 100.0
-# at 1e-12 above -1, where shear and twist are 1e12 times as stiff as bending, a cantilever of four elements had the first digit
-# of its second frequency, at 1e-10 four digits, at 1e-8 seven
+# Above -1 by 1e-12, shear and twist are 1e12 times as stiff as bending, and a cantilever of four elements had one digit of its
+# second frequency right; by 1e-10 four digits, by 1e-8 seven.
 _LEAST_POISSON = -0.999999
 _MOST_ELEMENTS = 10_000  # beyond, the condition of the stiffness, which grows with the fourth power, leaves no digit
 _SAMPLES = 64  # of a profile, for its mean
@@ -133,7 +133,7 @@ class SlenderBody(MObject):
         stations = {key: self._checked_station(key, s) for key, s in given.items()}
         places = sorted(stations.values())
         if any(b - a <= 1e-9 * self.length for a, b in pairwise(places)):
-            raise ModelError(f"{self.label}: two stations lie at the same place; expected different distances")
+            raise ModelError(f"{self.label}: two stations are at the same place; expected different distances")
         return dict(sorted(stations.items(), key=lambda item: item[1]))
 
     def _checked_station(self, key: str, s: Any) -> float:
@@ -328,7 +328,7 @@ class SlenderBody(MObject):
         return rigidity, density
 
     def _rest_twists(self, places: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """Twist (n, 6) that carries each node at ``places`` (n + 1,) to the next, ``h`` (n,) further, at rest."""
+        """Twist (n, 6) from each node at ``places`` (n + 1,) to the next, at a distance ``h`` (n,), at rest."""
         out = np.zeros((len(h), 6))
         out[:, 0] = h
         names = ("twist", "curvature_y", "curvature_z")
@@ -343,7 +343,7 @@ class SlenderBody(MObject):
             pose = Pose()
             for a, b in curvature[k]:
                 step = h[k] / _REST_STEPS
-                # fourth-order Magnus: the mean, and half the commutator of the two Gauss points
+                # fourth-order Magnus: the mean, and half the commutator of the values at the two Gauss points
                 x = np.concatenate([[step, 0, 0], 0.5 * step * (a + b)])
                 first, second = np.concatenate([[1, 0, 0], a]), np.concatenate([[1, 0, 0], b])
                 x += np.sqrt(3) / 12 * step**2 * (motions.small_adjoint(first) @ second)
@@ -364,10 +364,10 @@ class SlenderBody(MObject):
         return cautions(objects, at)
 
     def _segment_data(self) -> tuple[SegmentData, ...]:
-        """Data of its segments, kept until a parameter changes: sweeps and load steps solve it again and again."""
+        """Data of its segments, kept until a parameter changes, since sweeps and load steps need them again and again."""
         moving = (self._values[n] for n, p in self.declared_parameters.items() if p.moves)
         key = (*moving, *self._stations.items())
-        # a function may give other values than before
+        # a function may give other values than before, so its data are not kept
         if self._made is None or self._made[0] != key or any(callable(v) for v in key):
             places, h = np.array(list(self.nodes().values())), self._along_it()[2]
             self._refuse_stale_stations()
@@ -376,7 +376,7 @@ class SlenderBody(MObject):
             rest = self._rest_twists(places, h)
             self._refuse_sharp_bends(rest)
             inner = 6 if self.theory == "euler-bernoulli" else 8
-            # segments that are alike share their data, and what follows from it
+            # equal segments share their data, and what is computed from them
             alike: dict[bytes, SegmentData] = {}
             data = []
             for numbers in zip(rest, h, rigidity, density, strict=True):
@@ -410,19 +410,19 @@ class SlenderBody(MObject):
         self._checked_stations(self._stations)  # the length may have been set since
 
     def _refuse_spread(self, h: np.ndarray, rigidity: np.ndarray) -> None:
-        """Refuse stiffnesses (..., 6) that leave no digit of each other, of elements of length h (n,)."""
+        """Refuse stiffnesses (..., 6) of elements of length h (n,) whose ratio leaves no digit of the smaller."""
         length, area, moment = h[:, None], rigidity[..., :3], rigidity[..., 3:]
         area = area[np.isfinite(area)]
         forces = area.min() * length.min() ** 2, area.max() * length.max() ** 2
         low, high = min(forces[0], moment.min()), max(forces[1], moment.max())
         if not high <= _MOST_SPREAD * low:
             raise ModelError(
-                f"{self.label}: with a length of {self.length:g} m its elements resist one motion {high / low:.3g} times as much "
-                f"as another, with stiffnesses from {low:.3g} to {high:.3g} N m for a turn or for a shift by their length "
-                f"each; expected at most {_MOST_SPREAD:.3g}, beyond which numbers of 16 digits do not hold both; correct its "
-                "length or its section, or leave out what does not resist"
+                f"{self.label}: with a length of {self.length:g} m its elements resist one motion {high / low:.3g} "
+                f"times as much as another, with stiffnesses from {low:.3g} to {high:.3g} N m for a rotation or a "
+                f"shift by their length; expected at most {_MOST_SPREAD:.3g}, since numbers of 16 digits cannot "
+                "represent more; correct its length or its section, or leave out what does not resist"
             )
-        # E I/(k G A h^2); shear that is left out is infinite
+        # E I/(k G A h^2); omitted shear is infinite
         deep = (
             np.stack([rigidity[..., 5] / rigidity[..., 1], rigidity[..., 4] / rigidity[..., 2]]).max(axis=0)
             / h[..., None] ** 2
@@ -439,9 +439,9 @@ class SlenderBody(MObject):
         gyration = float(np.sqrt(rigidity[4:].max() / rigidity[0]))
         if gyration > _MOST_GYRATION * self.length:
             raise ModelError(
-                f"{self.label}: its section has a radius of gyration of {gyration:.3g} m and its length is {self.length:g} m; "
-                f"expected at most {_MOST_GYRATION:g} times its length, beyond which bending one way hides bending the other; "
-                "correct its section or its length"
+                f"{self.label}: its section has a radius of gyration of {gyration:.3g} m and its length is "
+                f"{self.length:g} m; expected at most {_MOST_GYRATION:g} times its length, since bending in one plane "
+                "would hide bending in the other; correct its section or its length"
             )
 
     def _refuse_sharp_bends(self, rest: np.ndarray) -> None:
@@ -449,8 +449,8 @@ class SlenderBody(MObject):
         worst = int(np.argmax(turn))
         if turn[worst] > 1.5:
             raise ModelError(
-                f"{self.label}: at rest its element {worst + 1} of {len(rest)} turns by {turn[worst]:.3g} rad; expected at most "
-                "1.5 rad in one element; use more elements"
+                f"{self.label}: at rest its element {worst + 1} of {len(rest)} rotates by {turn[worst]:.3g} rad; "
+                "expected at most 1.5 rad in one element; use more elements"
             )
 
     def outline(self, frames):

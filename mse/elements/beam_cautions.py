@@ -1,4 +1,4 @@
-"""What a working point says of beams: how far off their form may be there, and what no real beam would do."""
+"""Notes on beams at a working point: how inaccurate their form may be there, and what no real beam would do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .cautions import MOST_STRAIN, MOST_TURN, Surroundings, Worst
 
 
 def cautions(beams: Sequence[Any], at: Surroundings) -> list[str]:
-    """Notes on beams of one class with equally many nodes; see :meth:`.MObject.cautions`."""
+    """Notes on beams of one class with equal numbers of nodes; see :meth:`.MObject.cautions`."""
     coarse, bent, heavy, strained, turned = (Worst() for _ in range(5))
     for e, beam in enumerate(beams):
         number = {name: k for k, name in enumerate(beam.frame_names)}
@@ -28,7 +28,9 @@ def cautions(beams: Sequence[Any], at: Surroundings) -> list[str]:
             rest = beam.rest_poses()["1"].U
             angle = float(np.arccos(np.clip(0.5 * (np.vdot(first @ rest, last) - 1.0), -1.0, 1.0)))
             turned.add(
-                angle / MOST_TURN, beam, f"turned by {angle:.3g} rad against each other from where they are at rest"
+                angle / MOST_TURN,
+                beam,
+                f"rotated by {angle:.3g} rad against each other, compared with the beam at rest",
             )
     return [
         *coarse.told("found {}; set its grading_tension to that, use more elements, or choose form='exact'"),

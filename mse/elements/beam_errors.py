@@ -1,6 +1,6 @@
-"""How far beams may be off at a working point: discretized ones at their ends under tension, exact ones that are bent or heavy.
+"""Estimated errors of beams at a working point: of discretized beams at their ends under tension, of bent or heavy exact beams.
 
-All are estimates of the largest relative error of frequencies; ``docs/beams.md`` has measured ones beside them.
+Each is an estimate of the largest relative error of frequencies; ``docs/beams.md`` compares it with measured ones.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from ..kernels.dynamic_stiffness import Plane, bending_stiffness
 from ..numerics.precision import left_by_rounding
 
-WORTH_A_WORD = 0.01  # relative error of frequencies from which on a working point has a note
-_FINE = 1.0  # bends at an end, sqrt(EI/T), that one element holds with an error below a thousandth
+WORTH_A_WORD = 0.01  # relative error of frequencies that is worth a note at a working point
+_FINE = 1.0  # length of an element relative to the bend at an end, sqrt(EI/T), for an error below a thousandth
 
 
 def taut_error(h: np.ndarray, bending: np.ndarray, tension: np.ndarray, held: np.ndarray) -> float:
     """``sqrt(max x^T K x/x^T K_exact x) - 1`` over motions x of the held nodes: how much too high frequencies may be.
 
-    K is the stiffness of cubic elements across a beam in one plane, ``EI/h^3 [12 ...] + T/30h [36 ...]``, K_exact the static one
-    of uniform pieces with the same tension; other nodes follow.
+    K is the stiffness of cubic elements across a beam in one plane, ``EI/h^3 [12 ...] + T/30h [36 ...]``.  K_exact is the static
+    stiffness of uniform pieces with the same tension.  Nodes that are not held follow.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def taut_error(h: np.ndarray, bending: np.ndarray, tension: np.ndarray, held: np
         return 0.0
     unit = 10.0 ** (
         np.floor(np.log10(tension.max())) - 2.0
-    )  # three digits: many beams are alike, and have one estimate
+    )  # to three digits, since many beams are equal and can share one estimate
     rounded = unit * np.round(tension / unit)
     return _of_taut(*(np.ascontiguousarray(x, dtype=float).tobytes() for x in (h, bending, rounded, held)))
 
@@ -56,8 +56,8 @@ def _of_taut(*given: bytes) -> float:
     discrete, exact = (_condensed(_pieces(law, h, bending, tension), held) for law in (_cubic, _uniform))
     own = np.linalg.eigvalsh(exact)
     if own[0] <= left_by_rounding(len(own)) * own[-1]:
-        return 0.0  # pieces under compression buckle: this is no taut beam
-    from scipy.linalg import eigh  # importing mse should not wait for it
+        return 0.0  # pieces under compression buckle: not a taut beam
+    from scipy.linalg import eigh  # imported here, since importing mse should not wait for it
 
     return float(np.sqrt(max(eigh(discrete, exact, eigvals_only=True).max(), 1.0))) - 1.0
 
@@ -86,7 +86,7 @@ def _pieces(law, h, bending, tension) -> np.ndarray:
 
 
 def _condensed(k: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """The stiffness on the held nodes, the first of which does not move across, as others follow without force."""
+    """The stiffness on the held nodes, of which the first is fixed across; other nodes follow without force."""
     stays = np.repeat(held, 2)
     kept, rest = np.flatnonzero(stays)[1:], np.flatnonzero(~stays)
     out = k[np.ix_(kept, kept)]
@@ -96,10 +96,10 @@ def _condensed(k: np.ndarray, held: np.ndarray) -> np.ndarray:
 
 
 def bent_error(softness: float, turned: float) -> float:
-    """``sqrt(1 + c + a^2) - 1``, c how much an exact member gives way by straightening, over how much it does by stretching.
+    """``sqrt(1 + c + a^2) - 1``, with c the compliance of an exact member by straightening relative to that by stretching.
 
-    The exact form lets it straighten at every frequency alike, but above its own modes it has no time for that, and within
-    them stretching and bending are coupled. What is of second order in the turn a of an end is left out as well.
+    The exact form lets the member straighten at every frequency.  Above its own modes there is no time for that, and within them
+    stretching and bending are coupled.  Second-order terms in the rotation a of an end are also left out.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def bent_error(softness: float, turned: float) -> float:
 
 
 def sagging_softness(across: float, length: float, axial: float, bending: float, tension: float) -> float:
-    """``EA q^2 L^2/12 (T + 50 EI/L^2)^3``: that ratio c for a member that sags under a weight q across it.
+    """``EA q^2 L^2/12 (T + 50 EI/L^2)^3``: the ratio c of :func:`bent_error` for a member that sags under a weight q across it.
 
-    Right for strings, ``EA q^2 L^2/12 T^3`` (H. M. Irvine, "Cable Structures", 1981), and for the sag of a clamped beam,
+    Exact for strings, ``EA q^2 L^2/12 T^3`` (H. M. Irvine, "Cable Structures", 1981), and for the sag of a clamped beam,
     ``int w'^2 dx/2 = q^2 L^7/60480 EI^2``.
 
     Parameters
@@ -138,9 +138,9 @@ def sagging_softness(across: float, length: float, axial: float, bending: float,
 
 
 def heavy_error(along: float, length: float, bending: float, tension: float) -> float:
-    """``beta^2/30`` with ``beta = W/(T + 4 pi^2 EI/L^2)``, W the weight along it: it has its mean tension everywhere.
+    """``beta^2/30`` with ``beta = W/(T + 4 pi^2 EI/L^2)``, W the weight along the member, which has its mean tension everywhere.
 
-    To first order in beta its ends are right. For the first mode of a string second order perturbation gives 0.034.
+    To first order in beta the ends are exact.  For the first mode of a string, second-order perturbation gives 0.034.
 
     Parameters
     ----------

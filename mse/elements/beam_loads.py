@@ -13,7 +13,7 @@ from ..errors import UnknownNameError
 from ..results import Result
 from ..validation.arguments import refusal
 
-# into which a picture divides an element; 2 elements of a blade of a quarter of the width at its tip are drawn within 1 % so
+# pieces of an element in a picture: a blade with a quarter of the width at its tip and 2 elements is drawn within 1 %
 # (tests/tools/plots/test_beam.py)
 _PIECES = 8
 _CUTS = {"N": "N", "Vy": "N", "Vz": "N", "T": "N m", "My": "N m", "Mz": "N m"}  # forces in a section, and their units
@@ -72,7 +72,7 @@ class BeamLoads(Result):
         head = f"{self.name}: largest normal stress {value / 1e6:.6g} MPa at s = {place:.6g} m"
         columns = (Column("s", "m", 6), *(Column(n, u, 6) for n, u in _CUTS.items()), Column("stress", "MPa", 6))
         rows = np.column_stack([self.s, self.forces, self.stress / 1e6])
-        # one row where both sides of a node agree, within the digits shown of the largest force, moment and stress
+        # one row if both sides of a node agree, within the digits shown of the largest force, moment and stress
         largest = scales(np.abs(rows).max(axis=0), [column.unit for column in columns])
         digits = 10.0 ** -columns[0].digits * largest
         alike = np.r_[False, (np.abs(np.diff(rows, axis=0)) <= digits).all(axis=1) & (np.diff(self.s) == 0.0)]
@@ -80,7 +80,7 @@ class BeamLoads(Result):
 
 
 def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
-    """Cut forces at both ends of every element of a beam, from the forces that the elements exert at a working point."""
+    """Internal forces at both ends of every element of a beam, from the forces that its elements exert at a working point."""
     nodes = beam.nodes()
     names, places = list(nodes), np.array(list(nodes.values()))
     forces = getattr(working_point, "forces", None)
@@ -90,8 +90,8 @@ def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
         )
     if f"{beam.path}.e1" not in forces:
         raise UnknownNameError(
-            f"{beam.label}: the working point of {working_point.name!r} has no such beam; expected one of the system that "
-            "holds it"
+            f"{beam.label}: the working point of {working_point.name!r} has no such beam; expected one of the system "
+            "that the beam is in"
         )
     rows = []
     for k in range(len(names) - 1):
@@ -101,7 +101,7 @@ def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
             rows.append(np.concatenate([turn @ cut[:3], turn @ cut[3:]]))
     s, cuts = np.repeat(places, 2)[1:-1], np.array(rows)
     cuts = _without_rounding(cuts, forces, places[-1])
-    # the spacing of the numbers that hold positions stretches elements
+    # positions are rounded to their spacing as numbers, which stretches elements
     position = max(np.abs(working_point.poses[f"{beam.path}.{name}"].o).max() for name in names)
     stretch = np.finfo(float).eps * position / np.repeat(np.diff(places), 2)
     cuts[np.abs(cuts[:, 0]) <= beam.young_modulus * beam.sections(s).area * stretch, 0] = 0.0
@@ -112,14 +112,14 @@ def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
 
 
 def _between(ends: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Values (n (m + 1), ...) at shares of every element, from those at both its ends (2 n, ...)."""
+    """Values (n (m + 1), ...) at fractions ``share`` of every element, from values at both its ends (2 n, ...)."""
     first, last = ends[::2, None], ends[1::2, None]
     weight = share.reshape(1, -1, *(1,) * (ends.ndim - 1))
     return (first + weight * (last - first)).reshape(-1, *ends.shape[1:])
 
 
 def _without_rounding(cuts: np.ndarray, forces: Mapping[str, np.ndarray], arm: float) -> np.ndarray:
-    """Forces and moments (2 n, 6); what is rounding compared with the forces in the system is zero, moments by an arm (m)."""
+    """Forces and moments (2 n, 6); zero if rounding of the forces in the system (for moments times an arm, m)."""
     largest = max(float(np.abs(six[:, :3]).max(initial=0.0)) for six in forces.values())
     moment = float(np.abs(cuts[:, 3:]).max())
     return without_rounding(cuts, np.repeat([max(largest, moment / arm), max(largest * arm, moment)], 3))

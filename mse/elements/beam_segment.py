@@ -15,17 +15,17 @@ from ..numerics.numpy_functions import solved
 from .base import FramePose, MObject, Outline
 from .coordinates import GENERALIZED, coordinate
 
-_MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search
-_NEAR = 0.8  # of the largest turn: from there on it may be what stops a search
+_MOST_STRAIN = 0.02  # of a segment softened for the search, under all loads
+_NEAR = 0.8  # of the largest rotation: from here on it may be what stops a search
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentData:
     """Data of a segment: unloaded twist between its ends (6,) and sections at the quadrature points.
 
-    ``rigidity`` (points, 6) is E A, k G A twice (infinite where shear is left out), G J, E Iy, E Iz; ``density``
-    (points, 6) the mass and moments of inertia per length; ``reach`` the length of the whole beam;
-    ``inner`` the number of internal coordinates, 6, or 8 where sections shear.
+    ``rigidity`` (points, 6) is E A, k G A twice (infinite without shear), G J, E Iy, E Iz; ``density`` (points, 6) the mass and
+    moments of inertia per length; ``reach`` the length of the whole beam; ``inner`` the number of internal coordinates, 6, or 8
+    if sections shear.
     """
 
     rest: np.ndarray
@@ -52,7 +52,7 @@ class SegmentData:
 
     @cached_property
     def row(self) -> beams.Row:
-        """The numbers of the kernel :func:`mse.kernels.beams.segment`."""
+        """The parameters of the kernel :func:`mse.kernels.beams.segment`."""
         flexibility = beam_shapes.flexibility(self.rest, self.length, self.compliance)
         mean, slope, spread = beam_shapes.flexibility_moments(self.rest, self.length, self.compliance)
         k = np.linalg.inv(flexibility.sum(axis=0))
@@ -73,7 +73,7 @@ class SegmentData:
         return beams.Row(self.rest, hermite @ mass, flexibility, slope, spread, lever, bubble, tensed, wave, sway)
 
     def softened(self, ratio: float, load: float) -> SegmentData:
-        """The same with stretch and shear no stiffer than ``ratio`` times bending over the length of the beam."""
+        """The same data with stretch and shear at most ``ratio`` times as stiff as bending over the length of the beam."""
         bending = self.rigidity[:, 4:].max(axis=1) / self.reach**2
         most = np.maximum(ratio * bending, load / _MOST_STRAIN)
         rigidity = self.rigidity.copy()
@@ -82,7 +82,7 @@ class SegmentData:
 
 
 def _twist(frames: Sequence[FramePose]) -> np.ndarray:
-    """The twist (6,) that carries frame 0 into frame 1."""
+    """The twist (6,) that moves frame 0 to frame 1."""
     return motions.relative_twist(*(np.array(a) for f in frames for a in f))
 
 
@@ -98,7 +98,7 @@ class BeamSegment(MObject):
     )
     resting = coordinate_names
     parts = ("axial", "shear", "torsion", "bending_y", "bending_z", "gravity", "geometric")
-    mechanisms = ()  # the beam has its loss
+    mechanisms = ()  # the beam has the loss
     kernel = beams.segment
     adds_parts = True
 
@@ -204,8 +204,8 @@ class BeamSegment(MObject):
         gyration = np.sqrt(d.rigidity[:, 4:].max() / d.rigidity[:, 0].min())
         if gyration > d.reach:
             return (
-                f"{self.label} has a section with a radius of gyration of {gyration:.3g} m in a beam of {d.reach:g} m; expected "
-                "one that is smaller than the beam is long; correct its section or length"
+                f"{self.label} has a section with a radius of gyration of {gyration:.3g} m in a beam of {d.reach:g} "
+                "m; expected less than the length of the beam; correct its section or length"
             )
         if turn < _NEAR * beams.MOST_TURN:
             return ""
@@ -216,8 +216,8 @@ class BeamSegment(MObject):
 
     def check_frames(self, frames):
         raise ModelError(
-            f"{self.label}: its ends are turned by more than {beams.MOST_TURN:g} rad against each other; expected less "
-            "than half a turn within one element; use more elements"
+            f"{self.label}: its ends are rotated by more than {beams.MOST_TURN:g} rad against each other; expected "
+            "less than half a turn within one element; use more elements"
         )
 
     def outline(self, frames):

@@ -1,4 +1,4 @@
-"""Cautions: what objects say of a working point, each class of all its objects together."""
+"""Cautions: notes on objects at a working point, made for all objects of a class together."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Of wires and beams: metals flow or break before, and of examples and documents only those reach it that are meant to
-# (tests/elements/test_cautions.py).
+# of wires and beams: metals yield or break before, and among examples and documents only those meant to reach it do
+# (tests/elements/test_cautions.py)
 MOST_STRAIN = 0.03
-MOST_TURN = 0.3  # rad between the ends where a search begins: clamps turned by mistake are mostly off by a quarter turn
-_NAMED = 6  # objects that a sentence names beside the worst
+MOST_TURN = 0.3  # rad between the ends at the start: clamps rotated by mistake are mostly off by a quarter turn
+_NAMED = 6  # objects that a sentence names besides the worst
 
 
 class Surroundings(NamedTuple):
-    """Where the frames of objects of one class are at a working point, for :meth:`.MObject.cautions`.
+    """Positions of the frames of objects of one class at a working point, for :meth:`.MObject.cautions`.
 
-    ``origins`` (E, F, 3) m and ``orientations`` (E, F, 3, 3); ``start`` the same where the search began, None where that was
-    another working point; ``held`` (E, F) whether anything else is clamped to a frame; ``gravity`` (3,) m/s2.
+    ``origins`` (E, F, 3) m and ``orientations`` (E, F, 3, 3); ``start`` is the same at the start of the search, or None if it
+    started at another working point; ``held`` (E, F) says if anything else is clamped to a frame; ``gravity`` (3,) m/s2.
     """
 
     origins: np.ndarray
@@ -28,18 +28,18 @@ class Surroundings(NamedTuple):
 
 
 class Worst:
-    """The worst of several objects of which the same is to be said, and the names of the others."""
+    """The worst of several objects that need the same note, and the names of the others."""
 
     def __init__(self) -> None:
         self._found: list[tuple[float, str, str, str]] = []
 
     def add(self, size: float, obj: Any, text: str) -> None:
-        """``text`` about an object, of a ``size`` that is beyond one where it is worth a word."""
+        """Note ``text`` about an object if its ``size``, relative to the limit, is above one."""
         if size > 1.0:
             self._found.append((size, obj.label, obj.path, text))
 
     def told(self, sentence: str) -> list[str]:
-        """At most one sentence, with what is said of the worst in place of its braces."""
+        """At most one sentence, with the text about the worst object in place of its braces."""
         if not self._found:
             return []
         _, label, path, text = max(self._found, key=lambda item: item[0])

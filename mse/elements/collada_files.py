@@ -1,15 +1,15 @@
-"""Reading COLLADA files (.dae): the polygons of their scene as triangles, with limits on what a file can ask for.
+"""Reading COLLADA files (.dae): the polygons of their scene as triangles, with limits on what a file can demand.
 
-Meshes of <triangles>, <polylist> and <polygons> are read, in meters, where the nodes of the scene place them.  Materials,
-normals, lines, cameras and lights do not count.  What else would be drawn, such as skins and splines, is refused by its name.
+<triangles>, <polylist> and <polygons> are read, in meters, at the places given by the nodes of the scene.  Materials, normals,
+lines, cameras and lights are ignored.  Anything else that would be drawn, such as skins and splines, is refused by name.
 
-Why not a library: of the 36 files that ``tests/elements/test_collada_files.py`` has refused (with X, Y and Z as names of their
-parameters), trimesh 5.2 with pycollada 0.9 reads 14 without a word: a coordinate that is no number becomes 0, corner -1 the
-last point, polygons with holes are left out.  On 2, whose nodes refer to each other, it does not end within 20 s; on the others
-it raises errors of five kinds without the place in the file.  It leaves the unit and the upward axis to its user, keeps single
-precision and cuts hollow faces into fans.  Limits, units and what is refused would stay here, by estimate more than half of these
-250 code lines.  It reads an STL file cut short as an empty one, and in OBJ files corner 0 as the last point; their readers have
-82 and 65 code lines.
+Why not a library: ``tests/elements/test_collada_files.py`` has 36 files that must be refused (with X, Y and Z as names of their
+parameters).  trimesh 5.2 with pycollada 0.9 reads 14 of them without a warning: a coordinate that is not a number becomes 0,
+corner -1 the last point, and polygons with holes are left out.  On 2, whose nodes refer to each other, it does not end within
+20 s.  On the others it raises five kinds of errors without the place in the file.  It leaves the unit and the upward axis to the
+user, keeps single precision and cuts hollow faces into fans.  Limits, units and refusals would still be needed here, by estimate
+more than half of these 250 code lines.  It reads a truncated STL file as an empty one, and in OBJ files corner 0 as the last
+point; the readers for these have 82 and 65 code lines.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ..validation.xml_tree import Tag, tag_error, xml_tree
 from .stl_files import FARTHEST, MOST_TRIANGLES, refuse_many
 
 _BYTES = 400 * MOST_TRIANGLES  # of a file, as of others with polygons
-_MOST_NUMBERS = 15 * MOST_TRIANGLES  # of a list: three corners with position, normal, two textures and a color
-_MOST_VISITED = 200_000  # elements of nodes, which others may hold many times: as many as a file may have
-_DEEPEST = 100  # nodes within nodes, as elements of a file
-_MOST_CORNERS = 200  # of a face, whose triangles take the square of them in time where it is hollow
+_MOST_NUMBERS = 15 * MOST_TRIANGLES  # in a list: three corners with position, normal, two textures and a color
+_MOST_VISITED = 200_000  # elements of nodes, which may be referred to many times: as many as a file may have
+_DEEPEST = 100  # levels of nodes, as for elements of a file
+_MOST_CORNERS = 200  # of a face: a hollow face takes time by the square of them
 
-# x, y and z of a scene whose z axis points upwards, by the axis that does so in the file
+# rows that turn a file with this upward axis so that z points upwards
 _UPRIGHT = {
     "X_UP": np.array([(0.0, -1.0, 0.0), (0.0, 0.0, -1.0), (1.0, 0.0, 0.0)]),
     "Y_UP": np.array([(1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)]),
@@ -47,9 +47,9 @@ _TRANSFORMS = ("matrix", "translate", "rotate", "scale")
 
 
 def read_dae(path: Any, upright: bool = True) -> np.ndarray:
-    """Corners (m, 3, 3) of the triangles in a COLLADA file, in meters; FileError where it is none or too large.
+    """Corners (m, 3, 3) of the triangles in a COLLADA file, in meters; FileError if it is not one or is too large.
 
-    ``upright`` turns the axis that points upwards in the file to z.
+    ``upright`` rotates the upward axis of the file to z.
     """
     path, content = read_bytes(path, _BYTES)
     root = xml_tree(path, content, "COLLADA", "a surface")
@@ -59,7 +59,7 @@ def read_dae(path: Any, upright: bool = True) -> np.ndarray:
 
 
 class _Scene:
-    """What a file draws, checked piece by piece."""
+    """The geometry in a file, checked piece by piece."""
 
     def __init__(self, path: Path, root: Tag):
         self.path, self.root = path, root
@@ -69,7 +69,7 @@ class _Scene:
             tag = waiting.pop()
             self.named.setdefault((tag.tag, tag.values.get("id", "")), tag)
             waiting += reversed(tag.inside)
-        # points of sources and triangles of geometries, by the identity of their elements
+        # points of sources and triangles of geometries, by the identity of their XML elements
         self.read: dict[int, np.ndarray] = {}
         self.found: list[np.ndarray] = []
         self.count = self.visited = 0
@@ -109,7 +109,7 @@ class _Scene:
         return meter, _UPRIGHT[name] if upright else np.eye(3)
 
     def _tops(self) -> Iterator[Tag]:
-        """What is drawn: the nodes of the scene, or all geometries of a file without one."""
+        """Elements to draw: the nodes of the scene, or all geometries if a file has no scene."""
         scene = self.root.one("scene")
         chosen = scene.one("instance_visual_scene") if scene is not None else None
         if chosen is not None:
@@ -164,7 +164,7 @@ class _Scene:
         return out
 
     def _place(self, geometry: Tag, at: np.ndarray) -> None:
-        """Add the triangles of a geometry where a node places them."""
+        """Add the triangles of a geometry at the place that a node gives."""
         key = id(geometry)
         if key not in self.read:
             self.read[key] = self._triangles(geometry)
@@ -223,7 +223,7 @@ class _Scene:
             yield filled(points[rows[first[counts == n][:, None] + np.arange(n)]])
 
     def _inputs(self, tag: Tag, mesh: Tag) -> tuple[np.ndarray, int, int]:
-        """The points (n, 3) that faces join, the place of their number among a corner's numbers, and how many a corner has."""
+        """The points (n, 3) of faces, the place of a point's number among a corner's numbers, and how many these are."""
         inputs = list(tag.all("input"))
         offsets = [int(self._whole(one, one.values.get("offset", "0"), 1)[0]) for one in inputs]
         at = next((k for k, one in enumerate(inputs) if one.values.get("semantic") == "VERTEX"), None)
@@ -267,7 +267,7 @@ class _Scene:
         return tag_error(self.path, tag, found, expected)
 
     def _target(self, tag: Tag, key: str, kind: str, mesh: Tag | None = None) -> Tag:
-        """What an element refers to: in its own mesh, as some programs name all of theirs alike, else in this file."""
+        """The element that an attribute refers to: first in its own mesh, since some programs reuse ids, then in the file."""
         name = tag.values.get(key, "")
         found = None
         if name[:1] == "#" and name[1:]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Domain(NamedTuple):
-    """Units of a displacement, of its rate and of the effort that works along it: effort times flow is a power in W."""
+    """Units of a displacement, its rate, and the effort that works along it; effort times rate is a power in W."""
 
     unit: str
     flow: str
@@ -36,14 +36,14 @@ DOMAINS = {
 GENERALIZED = "generalized"  # coordinates with a unit of their own, such as amplitudes of shapes
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 _BY_UNIT = {domain.unit: name for name, domain in DOMAINS.items()}
-# where coordinates without stiffness are motions, rather than flows that store nothing
+# in these domains a coordinate without stiffness is a motion, not a flow that stores nothing
 _OF_MOTION = ("translation", "rotation", GENERALIZED)
 
 Size = float | Callable[[Any], float] | None
 
 
 class Coordinate(str):
-    """The name of an internal coordinate, which knows more; made by :func:`mse.coordinate`.
+    """The name of an internal coordinate with its unit, domain and size; made by :func:`mse.coordinate`.
 
     Attributes
     ----------
@@ -82,17 +82,17 @@ class Coordinate(str):
 
     @property
     def effort_unit(self) -> str:
-        """Unit of the effort along it, its energy by its displacement; empty where its own is not known."""
+        """Unit of the effort along it (energy per displacement); empty if its own unit is unknown."""
         known = DOMAINS.get(self.domain)
         return known.effort if known else f"J/({self.unit})" if self.unit else ""
 
     @property
     def is_motion(self) -> bool:
-        """Whether something moves with it; charges and volumes flow."""
+        """Whether something moves with it; charges and volumes only flow."""
         return self.domain in _OF_MOTION
 
     def of(self, path: str) -> Coordinate:
-        """The same coordinate of the object at a path, without a size.
+        """The same coordinate as part of the object at a path, without a size.
 
         Parameters
         ----------
@@ -165,8 +165,8 @@ def coordinate(name: str, *, unit: str | None = None, domain: str | None = None,
         if unit not in _BY_UNIT:
             units = ", ".join(f"{d.unit} ({n})" for n, d in DOMAINS.items())
             raise ModelError(
-                f"{who}: unit {shown(unit)} is that of no domain; expected one of {units}; convert to SI units, or say "
-                "domain='generalized' where the coordinate has a unit of its own"
+                f"{who}: unit {shown(unit)} belongs to no domain; expected one of {units}; convert to SI units, or "
+                "give domain='generalized' if the coordinate has a unit of its own"
             )
         domain = _BY_UNIT[unit]
     elif domain in DOMAINS and unit not in (None, DOMAINS[domain].unit):
@@ -184,7 +184,7 @@ def _nearest(word: Any, known: Sequence[str]) -> str:
 
 
 def declared(obj: Any) -> tuple[Coordinate, ...]:
-    """The internal coordinates of an object; plain names are lengths, in mse's own classes coordinates without a unit.
+    """The internal coordinates of an object; plain names are lengths, or in mse's own classes coordinates without a unit.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def declared(obj: Any) -> tuple[Coordinate, ...]:
 
 
 def undeclared(obj: Any) -> str:
-    """The note on an object's internal coordinates that are plain names; "" if all are declared."""
+    """The note on internal coordinates of an object declared as plain names; "" if there are none."""
     plain = [c for c in obj.coordinate_names if not isinstance(c, Coordinate)]
     if not plain or of_mse(type(obj)):
         return ""
@@ -214,12 +214,12 @@ def undeclared(obj: Any) -> str:
 
 
 def full_names(obj: Any, path: str) -> list[str]:
-    """Names of an object's internal coordinates with its path, which know their units where they have any."""
+    """Names of an object's internal coordinates with its path; they know their units if declared."""
     return [c.of(path) if c.unit else f"{path}.{c}" for c in declared(obj)]
 
 
 def unit_of(name: str) -> str:
-    """The unit of a coordinate of a model by its name: as declared, m or rad for a frame's, or "" if not known."""
+    """The unit of a model's coordinate by its name: as declared, m or rad for a frame's coordinate, or "" if unknown."""
     if isinstance(name, Coordinate):
         return name.unit
     axis = name.rpartition(".")[2]
@@ -227,26 +227,26 @@ def unit_of(name: str) -> str:
 
 
 def flowing(names: Sequence[str]) -> np.ndarray:
-    """Which coordinates (n,) of a model are charges, volumes and others that flow, so that nothing moves with them."""
+    """Which coordinates (n,) of a model flow, such as charges and volumes, so that nothing moves with them."""
     if not _declared(names):
         return np.zeros(len(names), dtype=bool)
     return np.array([isinstance(name, Coordinate) and not name.is_motion for name in names], dtype=bool)
 
 
 def kinds(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Domains and units of some coordinates of a model, as files keep them; "" where a name knows none."""
+    """Domains and units of coordinates, as files store them; "" if a name has none."""
     known = [name if isinstance(name, Coordinate) else Coordinate(name, "", "") for name in names]
     return [c.domain for c in known], [c.unit for c in known]
 
 
 def with_kinds(names: Sequence[str], domains: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
-    """The names of some coordinates again, from :func:`kinds`; ModelError where a domain is unknown or has another unit."""
+    """The names of coordinates with kinds from :func:`kinds`; ModelError if a domain is unknown or has another unit."""
     found = zip(names, domains, units, strict=True)
     return tuple(coordinate(name, domain=d, unit=u or None) if d else name for name, d, u in found)
 
 
 class _Coordinates:
-    """How files hold names of coordinates, and their kinds."""
+    """How files store names of coordinates and their kinds."""
 
     early = True
 
@@ -282,7 +282,7 @@ def coordinates_table(
 
 
 def channel_units(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Units of efforts and displacements along coordinates of given matrices: N and m where they are not declared."""
+    """Units of efforts and displacements along coordinates of given matrices: N and m if not declared."""
     if not _declared(names):
         return ("N",) * len(names), ("m",) * len(names)
     found = [name if isinstance(name, Coordinate) else Coordinate(name, "translation", "m") for name in names]
@@ -290,21 +290,21 @@ def channel_units(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def _declared(names: Sequence[str]) -> bool:
-    """Whether any of some names knows its unit; models have so many that each should not be asked."""
+    """Whether any name knows its unit; models have too many names to ask each one."""
     return any(issubclass(kind, Coordinate) for kind in set(map(type, names)))
 
 
 def effort_unit_of(name: str) -> str:
-    """The unit of the force along a coordinate of a model, by its name; "" if not known."""
+    """The unit of the force along a model's coordinate, by its name; "" if unknown."""
     if isinstance(name, Coordinate):
         return name.effort_unit
     return {"m": "N", "rad": "N m", "": ""}[unit_of(name)]
 
 
 def size_of(coordinate: Coordinate, obj: Any) -> float | None:
-    """The declared size of a coordinate of an object, in its unit; None where there is none.
+    """The declared size of a coordinate of an object, in its unit; None if there is none.
 
-    Raises ModelError where a function gives no positive number.
+    Raises ModelError if a function gives no positive number.
     """
     if not callable(coordinate.size):
         return coordinate.size
@@ -314,14 +314,14 @@ def size_of(coordinate: Coordinate, obj: Any) -> float | None:
 
 
 def refuse_names(cls: type) -> None:
-    """TypeError where a class has internal coordinates whose names are no names, or two of one name."""
+    """TypeError if a class has internal coordinates with invalid names, or two with the same name."""
     names = vars(cls).get("coordinate_names", ())
     if isinstance(names, str):
         raise TypeError(
             f"class {cls.__name__}: coordinate_names is {shown(names)}; expected a tuple of names; write ({names!r},)"
         )
     if not isinstance(names, tuple | list):
-        return  # of each object
+        return  # names depend on the object
     for name in names:
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or "." in name:
             raise TypeError(
@@ -338,7 +338,7 @@ def refuse_names(cls: type) -> None:
 
 
 def refuse_clash(who: str, one: str, other: str) -> None:
-    """ModelError where two coordinates of one name have different units."""
+    """ModelError if two coordinates of the same name have different units."""
     if one is other:
         return
     units = unit_of(one), unit_of(other)
@@ -353,7 +353,7 @@ def _positive(who: str, size: Any) -> float:
     found = real(size)
     if found is None or not 0.0 < found < float("inf"):
         raise ModelError(
-            f"{who}: its size is {shown(size)}; expected a positive number in its unit; leave it out where it may follow from "
-            "the law"
+            f"{who}: its size is {shown(size)}; expected a positive number in its unit; leave it out if it may follow "
+            "from the law"
         )
     return found

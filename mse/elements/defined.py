@@ -1,4 +1,4 @@
-"""Questions to a class of mechanical objects: which members of the contract it has, and what these make of it."""
+"""Which members of the contract a class of mechanical objects defines, and what follows from that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 
 
 class Defined:
-    """What the class of mechanical objects derives from, whose own members are the defaults."""
+    """Base of the class of mechanical objects; the members of that class are the defaults."""
 
     @classmethod
     @functools.cache
@@ -29,7 +29,7 @@ class Defined:
 
     @property
     def without_energy(self) -> bool:
-        """Whether forces of this object come from no energy."""
+        """Whether forces of this object have no energy."""
         return not self.conservative or self.defines("power")
 
     @classmethod
@@ -53,6 +53,6 @@ class Defined:
     @classmethod
     @functools.cache
     def only_weighs(cls) -> bool:
-        """Whether gravity is all that gives objects of this class an energy, as it is for rigid bodies."""
+        """Whether gravity is the only energy of objects of this class, as for rigid bodies."""
         elastic = cls.constrains() or any(map(cls.defines, ("energy", "power", "forces", "stiffness_parts")))
         return cls.defines("gravity_energy") and not elastic

@@ -1,4 +1,4 @@
-"""Checks of classes of mechanical objects: names of the contract, kernels that still fit, parameters by name."""
+"""Checks of classes of mechanical objects: names of the contract, kernels that still apply, parameters by name."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ CONTRACT = (
     "memory_size",
     "follow",
 )
-# names that laws of later versions will have, what these will say, and with what they come
+# names reserved for laws of later versions, their meaning, and the version that they come with
 _RESERVED = {
     "effort_constraint": ("efforts that follow from others", "circuits"),
     "state_rates": ("variables with rates of their own", "circuits"),
 }
-# laws of velocities, and the matrices that may be given instead of each
+# laws of velocities, and the matrix that may be given instead of each
 INSTEAD = (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix"))
-# kernel over many elements, and the law of one that it stands for
+# kernel for many elements, and the law for one that it replaces
 _KERNELS = (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix"))
-# kernel over many elements, and the laws in whose place it is evaluated
+# kernel for many elements, and the laws that it is evaluated instead of
 _LAWS_OF = (
     ("kernel", {"energy", "gravity_energy", "evaluate", "forces", "stiffness_parts"}),
     ("constraint_kernel", {"constraint", "constraint_terms"}),
@@ -99,7 +99,7 @@ _LAWS_OF = (
 
 
 def class_name(cls: type) -> str:
-    """Name of a class in files: its module and name, ``mse.Spring`` for all that are mse's own."""
+    """Name of a class in files: its module and name, or ``mse.Spring`` for mse's own classes."""
     return f"{'mse' if of_mse(cls) else cls.__module__}.{cls.__qualname__}"
 
 
@@ -109,9 +109,9 @@ def of_mse(cls: type) -> bool:
 
 
 def signature(cls: type) -> inspect.Signature:
-    """How objects of a class are made, its parameters among the keywords and first those that must be given, for help().
+    """How objects of a class are made, with its parameters as keywords, required ones first; for help().
 
-    Units and ranges stand in the docstring: annotations would make the line too long to be read.
+    Units and ranges are in the docstring: annotations would make the line too long to read.
     """
     _, *own = inspect.signature(cls.__init__).parameters.values()
     if not any(p.kind is p.VAR_KEYWORD for p in own):
@@ -130,7 +130,7 @@ def signature(cls: type) -> inspect.Signature:
 
 @functools.cache
 def _places(cls: type) -> int:
-    """How many arguments objects of a class take by place."""
+    """How many arguments objects of a class take by position."""
     kinds = [p.kind for p in inspect.signature(cls).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return sys.maxsize
@@ -138,7 +138,7 @@ def _places(cls: type) -> int:
 
 
 def refuse_unnamed(cls: type, given: tuple) -> None:
-    """ModelError where an object is given more by place than its name, as ``Spring("wire", 1.0)`` is."""
+    """ModelError if an object is given more than its name by position, as in ``Spring("wire", 1.0)``."""
     if len(given) > _places(cls):
         places = _places(cls)
         first = next(iter(cls.declared_parameters), "at")
@@ -149,7 +149,7 @@ def refuse_unnamed(cls: type, given: tuple) -> None:
 
 
 def settle_laws(cls: type, base: type) -> None:
-    """Refuse a class whose laws contradict each other or are misspelt, and settle what follows from its laws."""
+    """Refuse a class whose laws contradict each other or are misspelled, and set what follows from its laws."""
     _refuse_reserved(cls)
     refuse_misspelled(cls, base)
     _refuse_both(cls)
@@ -159,9 +159,9 @@ def settle_laws(cls: type, base: type) -> None:
 
 
 def refuse_misspelled(cls: type, base: type) -> None:
-    """Raise TypeError where a class defines something that is nearly, but not quite, part of the contract of ``base``."""
+    """TypeError if a class defines a name that is nearly, but not quite, part of the contract of ``base``."""
     if of_mse(cls):
-        return  # the tests check these: importing them is to take no longer
+        return  # the tests check mse's own classes, and importing should take no longer
     for name, close in misspelled(cls, base):
         raise TypeError(
             f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close!r}? "
@@ -170,7 +170,7 @@ def refuse_misspelled(cls: type, base: type) -> None:
 
 
 def _refuse_reserved(cls: type) -> None:
-    """Raise TypeError where a class defines a law that mse does not know yet, which would be left out in silence."""
+    """TypeError if a class defines a law that this version does not know and would silently ignore."""
     for name in vars(cls).keys() & _RESERVED.keys():
         what, capability = _RESERVED[name]
         raise TypeError(
@@ -180,42 +180,42 @@ def _refuse_reserved(cls: type) -> None:
 
 
 def _refuse_both(cls: type) -> None:
-    """Raise TypeError where a class has a law of velocities and the matrix that follows from it as well."""
+    """TypeError if a class has both a law of velocities and the matrix that follows from it."""
     for law, matrix in INSTEAD:
         if cls.defines(law) and cls.defines(matrix):
             raise TypeError(
-                f"class {cls.__name__}: it has {law} and {matrix}, which both give the same matrix; expected one or the other; "
-                f"leave {matrix} out, which follows from {law}"
+                f"class {cls.__name__}: it has {law} and {matrix}, which give the same matrix twice; expected one or "
+                f"the other; leave {matrix} out, which follows from {law}"
             )
     if cls.defines("measure") and cls.defines("output_map"):
         raise TypeError(
-            f"class {cls.__name__}: it has measure and output_map, which both give its outputs; expected one or the other; leave "
-            "output_map out, which follows from measure"
+            f"class {cls.__name__}: it has measure and output_map, which give its outputs twice; expected one or the "
+            "other; leave output_map out, which follows from measure"
         )
 
 
 def _name_field(cls: type) -> None:
-    """Give the stiffness of a power a part of its own, the first one: it is not elastic, and loses nothing."""
+    """Put the stiffness of a power into a separate part, the first one: it is not elastic and has no loss."""
     if cls.defines("power"):
         others = tuple(part for part in cls.parts if part != FIELD) or ("total",)
         cls.parts = (FIELD, *others) if cls.has_energy() else (FIELD,)
 
 
 def _refuse_without_coordinates(cls: type) -> None:
-    """Raise TypeError where a matrix that a class defines has no place for the internal coordinates that it is called with."""
+    """TypeError if a matrix function of a class does not take the internal coordinates that it is called with."""
     for _, name in INSTEAD:
         law = vars(cls).get(name)
         if not isinstance(law, types.FunctionType) or law.__code__.co_flags & inspect.CO_VARARGS:
             continue
         if law.__code__.co_argcount == 2:
             raise TypeError(
-                f"class {cls.__name__}: {name} takes poses alone; expected {name}(self, frames, q), q being the internal "
+                f"class {cls.__name__}: {name} takes only poses; expected {name}(self, frames, q), with q the internal "
                 "coordinates; add q"
             )
 
 
 def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:
-    """Names that a class defines and that nearly are names of the contract of ``base``, each with the name it is near to."""
+    """Names that a class defines and that are close to names of the contract of ``base``, with these names."""
     for name in vars(cls):
         if name.startswith("_") or hasattr(base, name) or isinstance(vars(cls)[name], Parameter):
             continue
@@ -224,10 +224,10 @@ def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:
 
 
 def drop_outdated_kernels(cls: type) -> None:
-    """Let a class not inherit kernels of laws that it has anew, nor kernels of mass and damping where it has other parameters for
-    kernels, nor what a kernel says of itself where it has another one.
+    """Stop a class from inheriting kernels that no longer apply: kernels of laws that it redefines, kernels of mass and damping
+        if its kernel parameters differ, and properties of a kernel that it replaces.
 
-    Raises TypeError where it has such a kernel of its own, and no other kernel whose parameters that could read.
+    Raises TypeError if it defines such a kernel itself and has no kernel whose parameters that one could read.
     """
     if not of_mse(cls):
         own = vars(cls).keys()
@@ -240,10 +240,10 @@ def drop_outdated_kernels(cls: type) -> None:
     for kernel, law in _KERNELS:
         if bare and vars(cls).get(kernel) is not None:
             raise TypeError(
-                f"class {cls.__name__}: {kernel} reads the parameters of a kernel, and there is none; expected a kernel with "
-                f"it; define {law} alone"
+                f"class {cls.__name__}: {kernel} reads the parameters of a kernel, but the class has none; expected a "
+                f"kernel with it; define {law} alone"
             )
-        # the most derived definition counts: a kernel inherited from further up does not contain it
+        # the most derived definition decides: a kernel inherited from further up does not include it
         last = next(c for c in cls.__mro__ if vars(c).keys() & {kernel, law, "kernel_parameters"})
         if bare or kernel not in vars(last):
             setattr(cls, kernel, None)

@@ -11,7 +11,7 @@ _SECTION = re.compile(r"^(Parameters|Returns|Raises|Notes|References|Examples)\n
 
 
 class Later:
-    """An attribute of classes that is worked out when it is read, as for help: importing takes no time for it."""
+    """An attribute of classes that is computed when it is read, as for help, so that importing takes no time for it."""
 
     def __init__(self, found: Callable[[type], Any]):
         self._found = found
@@ -35,8 +35,8 @@ def completed(text: str | None, cls: type) -> str | None:
 
     They are in the order of its signature.
 
-    Arguments without a declaration, such as the frames of a rigid body, stand in the section ``Parameters`` that the class writes
-    itself.
+    Arguments without a declaration, such as the frames of a rigid body, are in the section ``Parameters`` that the class itself
+    has.
     """
     if not text:
         return text
@@ -54,7 +54,7 @@ def completed(text: str | None, cls: type) -> str | None:
 
 
 def required_first(cls: type) -> list[tuple[str, Any]]:
-    """The parameters of a class by name in the order of its declarations, before all others those that must be given."""
+    """The parameters of a class by name in the order of its declarations, required ones first."""
     return sorted(cls.declared_parameters.items(), key=lambda item: not item[1].required)
 
 

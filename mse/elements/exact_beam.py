@@ -16,10 +16,10 @@ from .beam_errors import bent_error, heavy_error, sagging_softness
 from .records import GEOMETRIC
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends clamped
-# Of frequencies, as estimated from how an exact member is bent; measured ones are up to three times as large
-# (tests/elements/test_beam_errors.py).
+# Limit on the error of frequencies as estimated from how an exact member is bent; measured errors are up to three times as
+# large (tests/elements/test_beam_errors.py).
 _MOST_ERROR = 0.3
-_HAIR = np.finfo(float).eps ** 0.25  # rad: second derivatives so near to half a turn have a third of their digits
+_HAIR = np.finfo(float).eps ** 0.25  # rad: this close to half a turn, second derivatives keep a third of their digits
 _ASIDE = np.array(
     [[0.6, 0.8, -0.5], [-0.3, 0.5, 0.7]]
 )  # directions of no element, by which each end is turned off half a turn
@@ -30,7 +30,7 @@ _SERIES = np.array(
 
 
 def _coth_remainder(z):
-    """``g = (sqrt(z) coth sqrt(z) - 1)/z`` and its derivative, smooth through z = 0 (there 1/3) and negative z."""
+    """``g = (sqrt(z) coth sqrt(z) - 1)/z`` and its derivative, smooth through z = 0 (where it is 1/3) and for negative z."""
     value = value_of(z)
     if abs(value) < 0.1:
         g = slope = 0.0
@@ -48,7 +48,7 @@ def _coth_remainder(z):
 
 
 def _third_remainder(z, g):
-    """``(1 - 3 g)/z`` of that g, smooth through z = 0 (there 1/15)."""
+    """``(1 - 3 g)/z`` for the g of :func:`_coth_remainder`, smooth through z = 0 (where it is 1/15)."""
     if abs(value_of(z)) >= 0.1:
         return (1.0 - 3.0 * g) / z
     out = 0.0
@@ -58,23 +58,23 @@ def _third_remainder(z, g):
 
 
 def _square(omega: complex) -> float | complex:
-    """``omega^2``, real for a growing or fading motion too."""
+    """``omega^2``, real also for growing or fading motions."""
     square = omega * omega
     return square if square.imag else square.real
 
 
 def _bent(line):
-    """Angle between x and a unit vector (3,) along the vector's components across x: it grows up to pi, their sines do not."""
+    """Components across x of the angle between x and a unit vector (3,): the angle grows up to pi, unlike its sine."""
     return line * angle_over_sine(line[0])
 
 
 def _most_turned(planes) -> float:
-    """The largest turn (rad) of an end against the line."""
+    """The largest rotation (rad) of an end against the line."""
     return max(float(np.hypot(*(b + sign * s for b, s, *_ in planes))) for sign in (1, -1))
 
 
 def _beside_half_turns(frames, n):
-    """The frames, turned by :data:`_HAIR` where they are half a turn from each other or the line: no way leads back there."""
+    """The frames, rotated by :data:`_HAIR` if they are half a turn from each other or from the line, where slopes vanish."""
     axes = [value_of(f.U) for f in frames]
     cosines = *(u[:, 0] @ value_of(n) for u in axes), 0.5 * (np.vdot(*axes) - 1.0)
     if min(cosines) > -1.0 + 0.25 * _HAIR**2:
@@ -83,7 +83,7 @@ def _beside_half_turns(frames, n):
 
 
 def _bending(planes, tension, length):
-    """Energy of bending at fixed tension, and its derivative by the tension: how much the line gets shorter."""
+    """Energy of bending at fixed tension, and its derivative by the tension: the shortening of the line."""
     energy = slope = 0.0
     for b, s, ei, slender, shear in planes:
         yielding = 1.0 + tension * shear
@@ -96,7 +96,7 @@ def _bending(planes, tension, length):
 
 
 def _tension(planes, stretch: float, stiffness: float, length: float) -> float:
-    """The tension at which stretch and bending together fit the distance of the ends; nan beyond buckling."""
+    """The tension at which stretch and bending together give the distance of the ends; nan beyond buckling."""
     least = max(_BUCKLING / (slender - _BUCKLING * shear) for _, _, _, slender, shear in planes)
     low = max(stiffness * stretch, least * (1.0 - 1e-9))
 
@@ -107,19 +107,19 @@ def _tension(planes, stretch: float, stiffness: float, length: float) -> float:
     if not at_low > 0.0:
         return low if stiffness * stretch > least * (1.0 - 1e-9) else np.nan
     high = low + stiffness * at_low
-    # bending shortens less under more tension, so there is none beyond; where it hardly bends rounding closes the bracket
+    # more tension means less shortening, so there is no solution beyond; with little bending, rounding closes the bracket
     if not misfit(high) < 0.0:
         return high
-    from scipy.optimize import brentq  # importing mse should not wait for it
+    from scipy.optimize import brentq  # imported here, since importing mse should not wait for it
 
     return brentq(misfit, low, high, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
 
 
 def _tension_and_slope(stretch: float, stiffness: float, length: float, *planes: float) -> tuple[float, float]:
-    """That tension, and the slope by it of what does not fit."""
+    """The tension of :func:`_tension`, and the slope of the misfit by it."""
     planes = np.reshape(planes, (2, 5)).tolist()
     tension = _tension(planes, stretch, stiffness, length)
-    step = 1e-5 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in planes))  # of z, or of 1
+    step = 1e-5 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in planes))  # relative to z, or to 1
     slopes = [_bending(planes, tension + sign * step, length)[1] for sign in (1, -1)]
     return tension, (slopes[0] - slopes[1]) / (2 * step) - 1.0 / stiffness
 
@@ -148,7 +148,7 @@ class StraightSegment(MObject):
     def _planes(self, frames, n, distance):
         """(b, s, E I, z/T, 1/kGA) for bending about y and about z, n being the direction of the line.
 
-        Stretched, it keeps the stiffness of its ends at rest, 2 E I/L, so the one per length grows with the length.
+        When stretched, it keeps the stiffness of its ends at rest, 2 E I/L, so the stiffness per length grows with the length.
         """
         _, gay, gaz, _, eiy, eiz = self._rigidity
         first, second = (_bent(f.U.T @ n) for f in frames)
@@ -169,7 +169,7 @@ class StraightSegment(MObject):
         n = d / distance
         planes = list(self._planes(_beside_half_turns(frames, n), n, distance))
         stretch, stiffness = distance - self._length, self._rigidity[0] / self._length
-        from ..numerics.recorder import Recorded, outside  # importing mse should not wait for it
+        from ..numerics.recorder import Recorded, outside  # imported here, since importing mse should not wait for it
 
         numbers = (x for plane in planes for x in plane)
         tension, slope = outside(_tension_and_slope, 2, stretch, stiffness, self._length, *numbers)
@@ -191,10 +191,10 @@ class StraightSegment(MObject):
         )
 
     def gravity_energy(self, frames, q, gravity):
-        """Its weight W as it is bent: half at each end, ``W L g/2 b`` across and ``W L/8 (g + (1 - 3 g)/(z g)) b s`` along it.
+        """Its weight W in the bent form: half at each end, ``W L g/2 b`` across and ``W L/8 (g + (1 - 3 g)/(z g)) b s`` along it.
 
-        Across, these are the moments of a clamped beam under tension, with ``g = (p - 1)/z``; along it the tension changes by W
-        from end to end, of which the energy is ``1/2 int (N - T) w'^2 dx`` of the shape w under the mean tension.
+        Across, these are the moments of a clamped beam under tension, with ``g = (p - 1)/z``.  Along, the tension changes by W
+        from end to end; its energy is ``1/2 int (N - T) w'^2 dx`` for the shape w under the mean tension.
         """
         weight, length = self._density[0] * self._length, self._length
         energy = -0.5 * weight * ((frames[0].o + frames[1].o) @ gravity)
@@ -212,13 +212,13 @@ class StraightSegment(MObject):
         return energy
 
     def bent_softness(self, planes, tension: float) -> float:
-        """How much its line gives way by straightening, over how much by stretching: ``-EA/L d2 W_bending/dT^2``."""
+        """Compliance of the line by straightening relative to that by stretching: ``-EA/L d2 W_bending/dT^2``."""
         step = 1e-4 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in planes))
         slopes = [_bending(planes, tension + sign * step, self._length)[1] for sign in (1, -1)]
         return float(max(slopes[1] - slopes[0], 0.0) / (2 * step) * self._rigidity[0] / self._length)
 
     def errors(self, frames: Sequence[FramePose], gravity: np.ndarray) -> tuple[float, float, float]:
-        """Estimates of what the exact form leaves out, see :func:`mse.elements.beam_errors.bent_error` and ``heavy_error``.
+        """Estimated errors of the exact form, see :func:`mse.elements.beam_errors.bent_error` and ``heavy_error``.
 
         Parameters
         ----------
@@ -244,8 +244,8 @@ class StraightSegment(MObject):
     def check_frames(self, frames):
         gap = float(np.linalg.norm(frames[1].o - frames[0].o))
         raise ModelError(
-            f"{self.label}: its ends are {gap:.6g} m apart, which compresses it beyond its buckling load; expected close to its "
-            f"length of {self._length:g} m; choose form='elements', or pull it"
+            f"{self.label}: its ends are {gap:.6g} m apart, so it is compressed beyond its buckling load; expected "
+            f"close to its length of {self._length:g} m; choose form='elements', or pull it"
         )
 
     # -- dynamics ---------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Given = np.ndarray | Sequence[Sequence[float]] | spmatrix | sparray
 
 _MOST = 3000  # coordinates; the matrices are kept dense
-_NOT_RIGID = 1e-4  # of K on rigid motions and of the rigid part of M, relative
+_NOT_RIGID = 1e-4  # relative stiffness of K on rigid motions, and asymmetry of the rigid part of M
 
 
 class _Matrix(Parameter[np.ndarray, Any]):
@@ -60,9 +60,9 @@ class _Matrix(Parameter[np.ndarray, Any]):
 class _Shape:
     """Properties of the body that follow from matrices and interfaces, seen from its reference frame.
 
-    ``place`` (F, 3) and ``axes`` (F, 3, 3) are the interfaces at rest, ``rigid`` (6 F, 6) their displacements when the body
-    moves about the first one, ``moment`` (3,) the first moment of mass about that one, ``weighed`` (3, N) the change of
-    the first moment with the coordinates.
+    ``place`` (F, 3) and ``axes`` (F, 3, 3) are the interfaces at rest; ``rigid`` (6 F, 6) are their displacements when the body
+    moves about the first one; ``moment`` (3,) is the first moment of mass about the first one; ``weighed`` (3, N) is the change
+    of the first moment with the coordinates.
     """
 
     place: np.ndarray
@@ -147,7 +147,7 @@ class FlexibleBody(MObject):
 
     # -- properties from the matrices --------------------------------------------------------------------------------
     def _prepare(self) -> None:
-        """Check the matrices against each other and the interfaces, and keep the properties that follow from them."""
+        """Check the matrices against each other and the interfaces, and compute the properties that follow from them."""
         place = np.array([p.o for p in self._interfaces.values()])
         count, size = 6 * len(place), len(self.K)
         if size < count:
@@ -162,7 +162,7 @@ class FlexibleBody(MObject):
         axes = np.array([p.U for p in self._interfaces.values()])
         rigid = _rigid_motions(place - place[0])
         self._refuse_resistance(place)
-        # stiffness against rigid motions is rounding, by a slender body's many elements: it is projected out of K
+        # a slender body of many elements resists rigid motions by rounding, which is projected out of K
         for key, matrix in (
             ("M", self.M),
             ("Lambda", self.Lambda),
@@ -186,8 +186,9 @@ class FlexibleBody(MObject):
         if np.abs(uneven).max() > _NOT_RIGID * (mass or most):
             shown = ", ".join(f"{x:.6g}" for x in np.linalg.eigvalsh(by_translation))
             raise ModelError(
-                f"{self.label}: M gives rigid translations along different directions the masses {shown} kg; expected one "
-                "mass for all; export M over all six coordinates of each interface, and with no coordinate left out"
+                f"{self.label}: M gives different masses for rigid translations along different directions, {shown} "
+                "kg; expected one mass for all; export M over all six coordinates of each interface, with no "
+                "coordinate left out"
             )
         if np.abs(lopsided).max() > _NOT_RIGID * (mass * reach or most):
             raise ModelError(
@@ -199,7 +200,7 @@ class FlexibleBody(MObject):
         self.coordinate_names = tuple(coordinate(f"q{k + 1}", domain=GENERALIZED) for k in range(size - count))
 
     def _refuse_resistance(self, place: np.ndarray) -> None:
-        """K of rigid motions must vanish: a row of it against the square root of the diagonal, so that units do not mix."""
+        """Refuse a K that resists rigid motions: each row is compared with roots of the diagonal, so that units do not mix."""
         count = 6 * len(place)
         k, m = np.diag(self.K), np.diag(self.M)
         moves = m > 0.0
@@ -254,7 +255,7 @@ class FlexibleBody(MObject):
         return -(gravity @ (shape.mass * frames[0].o + body @ (shape.moment + shape.weighed @ u)))
 
     def _law(self, frames, q):
-        """Axes of the floating frame and deformation u (N,), of poses that may be jets."""
+        """Axes of the floating frame and deformation u (N,), for poses that may be jets."""
         shape = self._shape
         body = frames[0].U @ shape.axes[0].T
         pieces = [np.zeros(6)]
@@ -265,7 +266,7 @@ class FlexibleBody(MObject):
         return body, u
 
     def evaluate(self, frames, q, gravity, order: int):
-        """The chain rule by hand: u depends on the frames alone, however many internal coordinates there are."""
+        """The chain rule by hand: u depends on the frames only, however many internal coordinates there are."""
         shape, count = self._shape, 6 * len(frames)
         body = frames[0].U @ shape.axes[0].T
         u = self._deformation(frames, q)
@@ -290,7 +291,7 @@ class FlexibleBody(MObject):
         parts[0] = self.K
         parts[0, :count] = slope.T @ parts[0, :count]
         parts[0, :, :count] = parts[0, :, :count] @ slope
-        # the direction of the weight turns with the body: change of ``fall`` with the rotation of frame 0
+        # the direction of the weight turns with the body, so ``fall`` changes with the rotation of frame 0
         turning = body.T @ rotations.cross_matrix(gravity)
         mixed = -turning.T @ shape.weighed
         mixed[:, :count] = mixed[:, :count] @ slope
@@ -300,11 +301,11 @@ class FlexibleBody(MObject):
         parts[1, 3:6, 3:6] -= 0.5 * (both + both.T) - (arm @ gravity) * np.eye(3)
         parts[1, :count, :count] += self._curvature(frames, u, weight)
         parts[2, :count, :count] = self._curvature(frames, u, stress)
-        # products in another order differ in the last digit
+        # products in another order would differ in the last digit
         return float(energy), gradient, 0.5 * (parts + np.swapaxes(parts, 1, 2))
 
     def _deformation(self, frames, q) -> np.ndarray:
-        """u (N,): the first interface at rest, the others as seen from it, the internal coordinates as they are."""
+        """u (N,): zero for the first interface, the others relative to it, the internal coordinates unchanged."""
         shape, count = self._shape, 6 * len(frames)
         body = frames[0].U @ shape.axes[0].T
         u = np.zeros(len(self.K))
@@ -312,7 +313,7 @@ class FlexibleBody(MObject):
             u[6 * k : 6 * k + 3] = body.T @ (frames[k].o - frames[0].o) - (shape.place[k] - shape.place[0])
             turn = body.T @ frames[k].U @ shape.axes[k].T
             u[6 * k + 3 : 6 * k + 6] = rotations.rotation_vector(np.ascontiguousarray(turn))
-        # frames do not determine the internal coordinates; matrices are evaluated with these at zero
+        # matrices are evaluated with internal coordinates at zero, since frames do not determine them
         u[count:] = q if len(q) else 0.0
         return u
 
@@ -346,7 +347,7 @@ class FlexibleBody(MObject):
             h[0:3, here] -= across.T
             both = np.outer(force, r)
             h[here, here] += 0.5 * (both + both.T) - (force @ r) * np.eye(3)
-            # mu . log(exp(-a) exp(b) Q) to second order: the product's and the logarithm's
+            # mu . log(exp(-a) exp(b) Q) to second order: terms of the product and of the logarithm
             w, moment = u[turn], np.ascontiguousarray(mu[turn])
             left = rotations.inverse_left_jacobian(w)
             second = -body @ rotations.inverse_left_jacobian_slope(-w, moment) @ left @ body.T
@@ -365,14 +366,15 @@ class FlexibleBody(MObject):
     def damping_matrix(self, frames, q=()):
         if self.Lambda is None:
             return None
-        # deformations, and the motion of the first interface as one of the whole body: no deformation makes rigid motions cost
+        # deformations, and the motion of the first interface as a motion of the whole body: rigid motions must not cost
+        # deformation
         carried = self._slope(frames, self._deformation(frames, ()))
         back = (frames[0].U @ self._shape.axes[0].T).T
         carried[:, :6] += self._shape.rigid @ np.kron(np.eye(2), back)
         return self._turned(self.Lambda, carried)
 
     def _turned(self, matrix: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """``T^T A T`` with T (6 F, 6 F) on the frames and one on the internal coordinates."""
+        """``T^T A T`` with T (6 F, 6 F) on the frames and the identity on the internal coordinates."""
         count = len(turn)
         out = matrix.copy()
         out[:count] = turn.T @ out[:count]

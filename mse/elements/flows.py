@@ -1,12 +1,12 @@
-"""Flow constraints of elements, such as wheels and knife edges: rows on velocities, which no position integrates.
+"""Flow constraints of elements, such as wheels and knife edges: rows on velocities that cannot be integrated to positions.
 
-A flow constraint is ``A(x) x' = 0``.  About rest, motions u obey ``A u' = 0`` with A as it is there, and ``A u = 0`` where they
-begin at the working point: in linear models its rows are constraints, whose multipliers are the forces of the edge or the wheel.
+A flow constraint is ``A(x) x' = 0``.  Small motions u about rest obey ``A u' = 0`` with A at rest, and ``A u = 0`` if they begin
+at the working point.  In linear models its rows are therefore constraints, whose multipliers are the forces of the edge or wheel.
 
-It holds no position, so where a system stands depends on where it was put: its equilibria are many, and in some of them the
+It holds no position, so where a system rests depends on where it was put.  There are many equilibria, and in some of them the
 constraint carries a load (Neimark & Fufaev, Dynamics of Nonholonomic Systems, 1972).  A working point is the one in which it
-carries none, which depends on nothing that went before.  Only there is the stiffness symmetric: a load l turns with the rows,
-and adds ``-l dA/dx``, which has no energy (Bottema, On the small vibrations of non-holonomic systems, 1949).
+carries none, which does not depend on the past.  Only there is the stiffness symmetric: a load l turns with the rows and adds
+``-l dA/dx``, which has no energy (Bottema, On the small vibrations of non-holonomic systems, 1949).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..validation.arguments import called, shown
 from .base import MObject
 from .differentiation import FramePose, checked_values, moving, somewhere
 
-# Of the terms of a row: above rounding of sums of some of them, far below any other law.  From 1e-13 to 1e-3
-# tests/elements/test_flows.py passes.
+# Relative to the terms of a row: above rounding of their sum, far below any other law.  tests/elements/test_flows.py passes from
+# 1e-13 to 1e-3.
 _LINEAR = 1e-9
 _USAGE = "flow_constraint(frames, q, v) with frames that have .o, .v, .w (3,) and .U (3, 3)"
 
 
 def flow_rows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:
-    """A (m, 6 F + q) of an object's flow constraint at the given poses and internal coordinates; (0, n) of those without."""
+    """A (m, 6 F + q) of an object's flow constraint at the given poses and internal coordinates; (0, n) without one."""
     n = 6 * len(frames) + len(q)
     if not obj.defines("flow_constraint"):
         return np.zeros((0, n))
@@ -47,15 +47,16 @@ def flow_rows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.nd
     for r, expected in enumerate(rows @ direction):
         if max(abs(still[r]), abs(together[r] - expected)) > _LINEAR * terms[r]:
             raise ModelError(
-                f"{obj.label}: row {r} of its flow_constraint is {still[r]:.6g} without velocities, and {together[r]:.6g} with "
-                f"some, where its terms add up to {expected:.6g}; expected rows linear in the velocities of frames and in v, "
-                "and zero at rest; hold positions by constraint(frames, q)"
+                f"{obj.label}: row {r} of its flow_constraint is {still[r]:.6g} at zero velocity and "
+                f"{together[r]:.6g} at other velocities, where its terms add up to {expected:.6g}; expected rows that "
+                "are linear in the velocities of frames and in v, and zero at rest; hold positions by "
+                "constraint(frames, q)"
             )
     return rows
 
 
 def flow_count(obj: MObject) -> int:
-    """Number of rows of an object's flow constraint; found by asking at frames somewhere."""
+    """Number of rows of an object's flow constraint, found by evaluating it at some poses."""
     if not obj.defines("flow_constraint"):
         return 0
     q = np.zeros(len(obj.coordinate_names))
@@ -63,13 +64,13 @@ def flow_count(obj: MObject) -> int:
 
 
 def _flows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The flows (m,) that an object holds at zero, at some velocities (n,); checked."""
+    """The flows (m,) that an object holds at zero, evaluated at some velocities (n,) and checked."""
     moved, own = moving(frames, rates)
     found: Any = called(obj.label, "its flow_constraint", _USAGE, obj.flow_constraint, moved, q, own)
     flows = checked_values(obj, found, "flow_constraint", "one for each flow that it holds")
     if not np.isfinite(flows).all():
         raise ModelError(
-            f"{obj.label}: row {int(np.argmin(np.isfinite(flows)))} of its flow_constraint is {shown(flows)} at the present "
-            "poses; expected finite numbers; see that it divides by nothing that may vanish"
+            f"{obj.label}: row {int(np.argmin(np.isfinite(flows)))} of its flow_constraint is {shown(flows)} at the "
+            "present poses; expected finite numbers; check that it does not divide by zero"
         )
     return flows

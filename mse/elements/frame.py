@@ -1,4 +1,4 @@
-"""Frames of objects, and places seen from them: where objects are clamped to each other."""
+"""Frames of objects, and places relative to them, where objects are clamped to each other."""
 
 from __future__ import annotations
 

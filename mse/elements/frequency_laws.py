@@ -1,4 +1,4 @@
-"""Dynamic stiffness of elements, a law for one frequency that is asked for many at once where its formula allows that."""
+"""Dynamic stiffness of elements: a law for one frequency, evaluated for many at once if its formula allows it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from ..validation.arguments import called, number, shown
 from .base import MObject
 from .definitions import of_mse
 
-# Of the largest entry: the same formula for one frequency and for many.  With a thousandth of it a formula that rounds otherwise
-# is called for each, with a thousand times of it another passes
+# Relative to the largest entry: agreement of a formula for one frequency and for many.  With a thousandth a formula that rounds
+# differently is called for each frequency, with a thousand times this a different formula passes
 # (tests/elements/test_frequency_laws.py::test_what_differs_by_rounding).
 _ALIKE = 1e-9
-# Of the stiffness: what a table rounded to ten digits leaves at zero frequency; with a hundredth of it such a table is refused,
-# with a thousand times of it stiffness is counted twice
+# Relative to the stiffness: value that a table rounded to ten digits may have at zero frequency.  With a hundredth such a table
+# is refused, with a thousand times this stiffness is counted twice
 # (tests/elements/test_frequency_laws.py::test_the_static_stiffness_is_that_of_the_energy_alone).
 _AT_REST = 1e-9
-_BESIDE = EPS ** (1 / 3)  # of omega: central differences are best there
-# Of the slope of a law, which is the same along and across; a law that drops one part has half, or none, and passes with ten
-# thousand times of it (tests/analysis/modes/test_exact.py::test_a_law_of_real_frequencies_goes_on_by_its_slope).
+_BESIDE = EPS ** (1 / 3)  # relative step: central differences are most accurate there
+# Relative difference of the slopes of a law along and across the real axis.  A law that drops one part has half the slope, or
+# none, and passes with ten thousand times this
+# (tests/analysis/modes/test_exact.py::test_a_law_of_real_frequencies_goes_on_by_its_slope).
 _ANALYTIC = 1e-3
 _USAGE = "dynamic_stiffness(omega, frames) with omega in rad/s"
 
@@ -32,11 +33,11 @@ _USAGE = "dynamic_stiffness(omega, frames) with omega in rad/s"
 def dynamic_stiffness(
     obj: MObject, frames: Sequence, omega: np.ndarray, loss: Mapping[str, float] | None = None
 ) -> np.ndarray:
-    """What an object adds to its stiffness at angular frequencies (m,), real or complex; (m, n, n).
+    """The stiffness that an object adds at angular frequencies (m,), real or complex; (m, n, n).
 
-    A user's law is called with ``omega`` (m, 1, 1), so that a formula with matrices gives (m, n, n); what it gives is compared
-    with that for one frequency.  Where these differ, or it cannot take arrays, it is called for one frequency after another.
-    A law of real frequencies is extended to complex ones to first order: an analytic function has one slope in all directions.
+    A user's law is called with ``omega`` (m, 1, 1), so that a formula with matrices gives (m, n, n), and is compared with a
+    call for one frequency.  If they differ, or the law does not take arrays, it is called for each frequency.  A law of real
+    frequencies is extended to complex ones to first order: an analytic function has the same slope in all directions.
     """
     if obj.dynamic_losses:
         return obj.dynamic_stiffness(omega, frames, loss)
@@ -66,11 +67,10 @@ def known(obj: MObject) -> tuple[float, float]:
 
 
 def left_out(obj: MObject, frames: Sequence, omega: np.ndarray) -> np.ndarray | None:
-    """What a law of real frequencies may lack at complex ones (m,), (m, 3, n, n); None for one that goes on there.
+    """Bounds (m, 3, n, n) on what a law of real frequencies may lack at complex ones (m,); None for a law defined there.
 
-    Its second differences at three real frequencies about each, over the distance from the axis: half the largest of them
-    bounds the remainder of Taylor's formula where the law is smooth over that distance, which leaves room for what follows
-    from it to higher order.
+    These are second differences at three real frequencies about each, over the distance from the axis.  Half the largest bounds
+    the remainder of Taylor's formula if the law is smooth over that distance; the rest is a margin for higher orders.
     """
     size = 6 * len(frames) + len(obj.coordinate_names)
     if obj.dynamic_losses or _by_formula(obj, frames, omega, size) is not None:
@@ -80,12 +80,12 @@ def left_out(obj: MObject, frames: Sequence, omega: np.ndarray) -> np.ndarray | 
 
 
 def _by_formula(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.ndarray | None:
-    """The law at complex frequencies; None where it has no values there, or none of one analytic function."""
+    """The law at complex frequencies; None if it has no values there or is not an analytic function."""
     w = omega[0]
     beside = w + _BESIDE * abs(w) * np.array([1.0, -1.0, 1j, -1j])
     try:
         found = _at_each(obj, frames, np.concatenate([omega, beside]), size)
-    except ModelError:  # the call at real frequencies reports what is wrong there, too
+    except ModelError:  # the call at real frequencies reports what is wrong
         return None
     near = found[-4:]
     along, across = near[0] - near[1], (near[2] - near[3]) / 1j
@@ -94,7 +94,7 @@ def _by_formula(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) ->
 
 
 def _on_axis(obj: MObject, frames: Sequence, omega: np.ndarray, size: int, steps: Iterable[int]) -> list[np.ndarray]:
-    """The law at the real parts of complex frequencies (m,), and at multiples of their distance from the axis to both sides."""
+    """The law at the real parts of complex frequencies (m,), shifted by ``steps`` times their distance from the axis."""
     found = []
     for k in steps:
         w = omega.real + k * omega.imag
@@ -134,13 +134,13 @@ def _at(obj: MObject, frames: Sequence, omega: complex, size: int) -> np.ndarray
 
 
 def _at_all(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.ndarray | None:
-    """The law for all frequencies by one call, (m, n, n); None where it has no such form."""
+    """The law for all frequencies by one call, (m, n, n); None if it does not allow that."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error")
             found = np.asarray(obj.dynamic_stiffness(omega[:, None, None], frames))
     except Exception:
-        return None  # a law for one frequency at a time: calls for one report what is wrong
+        return None  # a law for one frequency at a time: single calls report what is wrong
     shape = (len(omega), size, size)
     if found.shape == (len(omega), 1, 1, size, size):  # a table of matrices
         found = found.reshape(shape)
@@ -152,14 +152,14 @@ def _at_all(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.
 def refuse_static(obj: MObject, frames: Sequence, size: int, static: Callable[[], np.ndarray]) -> None:
     """ModelError if the dynamic stiffness (n, n) of a user's object is not zero at 0 Hz, compared with its ``static()`` one."""
     if of_mse(type(obj)):
-        obj.dynamic_stiffness(0.0, frames)  # refuses poses at which it has none
+        obj.dynamic_stiffness(0.0, frames)  # raises if there is none at these poses
         return
     at_rest = _at(obj, frames, 0.0, size)
     if not np.isfinite(at_rest).all():
         i, j = np.argwhere(~np.isfinite(at_rest))[0]
         raise ModelError(
-            f"{obj.label}: its dynamic_stiffness at 0 Hz is {at_rest[i, j]} at [{i}, {j}]; expected finite numbers; let it go "
-            "to a limit there, as tables do that keep their first value"
+            f"{obj.label}: its dynamic_stiffness at 0 Hz is {at_rest[i, j]} at [{i}, {j}]; expected finite numbers; "
+            "let it approach a limit there, as tables do that keep their first value"
         )
     left = np.abs(np.real(at_rest))
     if not left.any():
@@ -169,7 +169,7 @@ def refuse_static(obj: MObject, frames: Sequence, size: int, static: Callable[[]
         return
     i, j = np.unravel_index(int(left.argmax()), left.shape)
     raise ModelError(
-        f"{obj.label}: its dynamic_stiffness at 0 Hz is {np.real(at_rest[i, j]):.6g} at [{i}, {j}], beside a static stiffness "
-        f"of {known[i, j]:.6g} from its other laws; expected 0 there, since it is added to that; write k(omega) - k(0), and "
-        "give k(0) by energy"
+        f"{obj.label}: its dynamic_stiffness at 0 Hz is {np.real(at_rest[i, j]):.6g} at [{i}, {j}], compared with a "
+        f"static stiffness of {known[i, j]:.6g} from its other laws, to which it is added; expected 0 at 0 Hz; write "
+        "k(omega) - k(0), and give k(0) by energy"
     )

@@ -18,8 +18,8 @@ from .joint_base import FreeJoint, axis_of, measure_at
 from .parameters import Real
 
 WHEEL = 0.05  # m, radius of the largest wheel that draws it
-_TEETH, _TOOTH = 12, 0.12  # of a wheel, and their height by its radius
-_SMALLEST = 0.25  # of the largest wheel, however small its ratio
+_TEETH, _TOOTH = 12, 0.12  # of a wheel, and their height relative to its radius
+_SMALLEST = 0.25  # relative to the largest wheel, however small the ratio
 
 
 class Gear(MObject):
@@ -83,11 +83,9 @@ class Gear(MObject):
         return len(self.ratios)
 
     def _found(self) -> list[tuple[str, FreeJoint, str]]:
-        """Path, joint and name of the coordinate of each term."""
+        """Path, joint and coordinate name of each term."""
         if self.system is None:
-            raise ModelError(
-                f"{self.label}: it is in no system yet; expected the one that holds its joints; add() it first"
-            )
+            raise ModelError(f"{self.label}: it is in no system yet; expected the system of its joints; add() it first")
         out = []
         for path in self.ratios:
             head, _, last = path.rpartition(".")
@@ -119,7 +117,7 @@ class Gear(MObject):
 
     def _snapshot(self):
         new = super()._snapshot()
-        # the joints as they are now: the snapshot of a solved system does not change any more
+        # copy the joints as they are now, since the snapshot of a solved system must not change
         if self.system is not None:
             new._terms = [
                 (*joint.coordinate(name), ratio)
@@ -165,9 +163,9 @@ class Gear(MObject):
         return np.zeros((1, 6 * len(frames)))
 
     def outline(self, frames):
-        """A wheel with teeth on each joint that turns, as large as its ratio, a rack on each that slides, a line between them.
+        """A toothed wheel on each joint that turns, as large as its ratio, a rack on each that slides, and a line between them.
 
-        Each has as many points as the others, first its middle.
+        Each has as many points as the others, with its middle first.
         """
         if not self._terms:
             return super().outline(frames)

@@ -1,4 +1,4 @@
-"""What an object is apart from mechanics: its name and place in a system, its parameters, copies, the table that shows it."""
+"""What identifies an object apart from its mechanics: name and place in a system, parameters, copies, its table."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .parameters import Declared, Parameters, argument
 
 
 class Identified(Declared, Guided):
-    """Base of mechanical objects by which systems, files and tables know them."""
+    """Base of mechanical objects with what systems, files and tables need of them."""
 
     _has_functions: ClassVar[bool] = False  # whether parameters may be functions
-    _remembered: ClassVar[frozenset[str]] = frozenset()  # attributes that follow from the others, kept for speed
-    if TYPE_CHECKING:  # as checkers and editors take the first arguments of all constructors, and what is set later
+    _remembered: ClassVar[frozenset[str]] = frozenset()  # cached attributes, which follow from the others
+    if TYPE_CHECKING:  # for type checkers and editors
         name: Final[str] = argument(kw_only=False)
         at: Pose | None = argument(default=None)
         system: Any = argument(init=False)
@@ -27,12 +27,12 @@ class Identified(Declared, Guided):
 
         @property
         def name(self) -> str:
-            """Name given at construction; :meth:`copy` makes an object of another name."""
+            """Name given at construction; :meth:`copy` makes an object with another name."""
             return self._name
 
     @property
     def label(self) -> str:
-        """Class and name, as messages use it: ``Spring 'wire'``."""
+        """Class and name for messages: ``Spring 'wire'``."""
         return f"{type(self).__name__} {self.path!r}"
 
     @property
@@ -75,9 +75,9 @@ class Identified(Declared, Guided):
         return new
 
     def _differs_from(self, snapshot: Identified) -> bool:
-        """Whether this object may have become another one since a snapshot of it was taken."""
+        """Whether this object may have changed since a snapshot of it was taken."""
         own, then = self.__dict__, snapshot.__dict__
-        # values are replaced, not changed; functions may give other values than before
+        # values are replaced, never changed in place, but functions may give other values than before
         if self._has_functions and any(map(callable, self._values.values())):
             return True
         if own.keys() == then.keys() and all(map(is_, own.values(), then.values())):

@@ -17,13 +17,13 @@ from .parameters import ByCoordinate, Real
 
 AXES = ("x", "y", "z", "ax", "ay", "az")
 _CONJUGATE = dict(zip(AXES, FORCE, strict=True))
-_TURN = 1.0  # rad of a motor in one step: beyond, the whole turns of angles in loops are lost
+_TURN = 1.0  # rad of a motor in one step: with more, whole turns of angles in loops would be lost
 _NEAR_HALF_A_TURN = 0.9 * np.pi
 _UNIT = dict(zip(AXES, (c.unit for c in DISPLACEMENT), strict=True))
 
 
 class JointCoordinate(NamedTuple):
-    """A coordinate of a joint: name and unit, name and unit of the force that does work on it, and its measure."""
+    """A coordinate of a joint: its name and unit, name and unit of the force along it, and its measure."""
 
     name: str
     unit: str
@@ -43,7 +43,7 @@ class JointBase(MObject):
     follow = joints.joint_memory
     memory_size = 12
     _remembered = frozenset({"_laid_out"})
-    _laid_out = None  # the values that the layout was found for, and it
+    _laid_out = None  # (values, layout found for them)
 
     @classmethod
     def exerts_forces(cls) -> bool:
@@ -59,7 +59,7 @@ class JointBase(MObject):
 
     def _layout(self) -> tuple[np.ndarray, list[int], list[JointCoordinate]]:
         """Orientation, measures that the joint constrains, and the coordinates that it leaves free."""
-        # values are never changed in place once the joint is made
+        # values are replaced, never changed in place, so their identity is enough
         if self._laid_out is None or self._laid_out[0] is not self._values:
             self._laid_out = self._values, self._found_layout()
         return self._laid_out[1]
@@ -68,12 +68,12 @@ class JointBase(MObject):
         free = self._free()
         turning = [i for i in range(3) if AXES[3 + i] in free]
         still = [i for i in range(3) if i not in turning]
-        # the distinguished axis comes third: the only free one, or the only constrained one
+        # the distinguished axis is the third: the only free one, or the only constrained one
         third = turning[0] if len(turning) == 1 else still[0] if len(still) == 1 else 2
         order = [(third + 1) % 3, (third + 2) % 3, third]
         held = [k for k in range(3) if AXES[order[k]] not in free]
         if len(held) == 3:
-            held = [12, 13, 14]  # along the axes of the world, which do not turn
+            held = [12, 13, 14]  # along world axes, which do not turn
         held += {0: [5, 6, 7], 1: [3, 4], 2: [8], 3: []}[len(turning)]
         angle = {0: {}, 1: {order[2]: 9}, 2: {order[0]: 10, order[1]: 11}, 3: {0: 5, 1: 6, 2: 7}}[len(turning)]
         coordinates = []
@@ -135,7 +135,7 @@ class JointBase(MObject):
         return out
 
     def reaction_map(self, frames):
-        # the reaction on frame 0 is what it exerts on frame 1, about its own origin
+        # the reaction on frame 0 is the force exerted on frame 1, about its own origin
         slopes = self._slopes(frames, [code for code, _ in self._measures()])
         seat = frames[1].U.T
         return np.vstack([seat @ slopes[:, 0:3].T, seat @ slopes[:, 3:6].T])
@@ -150,7 +150,7 @@ class JointBase(MObject):
             slope += multiplier * one
             hessian += multiplier * two
         change = hessian[:6].copy()
-        # the torque is no second derivative: of two turns the order counts, which adds a x torque/2
+        # the torque is not a second derivative: rotations do not commute, which adds a x torque/2
         change[3:, 3:6] -= 0.5 * cross_matrix(slope[3:6])
         change[:3, 9:12] += cross_matrix(slope[:3])  # and their axes turn with frame 1
         change[3:, 9:12] += cross_matrix(slope[3:6])
@@ -248,13 +248,14 @@ class FreeJoint(JointBase):
 
     def end_of_range(self, frames, memory):
         if not (any(self.stiffness) or any(self.preload) or "position" in self.motor):
-            return ""  # nothing goes by its coordinates
+            return ""  # no law depends on its coordinates
         a, b, _ = self._relative(frames)
         turn, codes = float(np.linalg.norm(rotation_vector(a.T @ b))), {c.code for c in self._layout()[2]}
         if codes & {5, 6, 7} and turn > _NEAR_HALF_A_TURN:
             return (
-                f"{self.label} is turned by {turn:.3g} rad, and beyond half a turn (3.142 rad) its coordinates leap; expected "
-                "less; use a Bushing, whose turn is followed further, or take its springs, preloads and motors away"
+                f"{self.label} is rotated by {turn:.3g} rad, and at half a turn (3.142 rad) its coordinates jump; "
+                "expected less; use a Bushing, whose rotation is followed further, or remove its springs, preloads "
+                "and motors"
             )
         return ""
 

@@ -22,7 +22,7 @@ def axis_parameter(description: str, default) -> Array:
 
 
 def with_third(axis: np.ndarray) -> np.ndarray:
-    """A right-handed orientation (3, 3) whose third axis is the given one; the world's own axes where it is one of them."""
+    """A right-handed orientation (3, 3) with the given third axis; made of world axes if that is one of them."""
     z = axis / np.linalg.norm(axis)
     k = int(np.argmax(np.abs(z)))
     x = np.eye(3)[(k + 1) % 3] * np.sign(z[k])
@@ -194,7 +194,7 @@ class Joint(FreeJoint):
     ('x', 'y')
     """
 
-    free: Subset = Subset("the freedoms it leaves", among=AXES, default=())  # springs, limits and motors go by them
+    free: Subset = Subset("the freedoms it leaves", among=AXES, default=())  # springs, limits and motors refer to them
 
     def _free(self):
         return self.free

@@ -1,6 +1,6 @@
-"""Sources that a law reads besides its arguments: globals, closures, attributes of its class; its record takes them as constants.
+"""Sources: everything a law reads besides its arguments (globals, closures, class attributes), constant in its record.
 
-All are compared before a record is used again, so that a record never outlives what it was made from.
+They are compared before a record is used again, so that a record is never used after its sources have changed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from ..numerics.record import Unrecordable
 from .parameters import Parameter
 
-_FOREIGN = {"numpy", "scipy", "math", "mse", "builtins"}  # whose functions and constants stay what they are
+_FOREIGN = {"numpy", "scipy", "math", "mse", "builtins"}  # modules whose functions and constants do not change
 _NUMBERS = (int, float, complex, str, bytes, bool, types.NoneType, np.generic)
 _CODE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.ufunc)
 
 
 class Source(NamedTuple):
-    """A name that a law reads, where it stands, and what its value was."""
+    """A name that a law reads, the place where it is defined, and its value at that time."""
 
     name: str
     read: Callable[[], Any]
@@ -31,15 +31,15 @@ class Source(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether it has another value by now."""
+        """Whether its value has changed since."""
         try:
             return contents(self.read(), self.name) != self.value
-        except Exception:  # it is gone, or has become something else
+        except Exception:  # it no longer exists or has another type
             return True
 
 
 def contents(value: Any, name: str) -> Any:
-    """A copy to compare a value with later; Unrecordable for objects whose changes nobody can see."""
+    """A copy for later comparison; Unrecordable for objects whose changes cannot be seen."""
     if isinstance(value, float) and value != value:
         return "nan"
     if isinstance(value, _NUMBERS):
@@ -55,7 +55,7 @@ def contents(value: Any, name: str) -> Any:
     if isinstance(value, _CODE) or hasattr(value, "__wrapped__"):
         return "code", id(value)
     raise Unrecordable(
-        f"reads {name}, a {type(value).__name__}, which may change unseen; numbers and arrays are seen to"
+        f"reads {name}, a {type(value).__name__}, which may change unnoticed; numbers and arrays are checked"
     )
 
 
@@ -100,7 +100,7 @@ class _Search:
             yield from self.of(value)
 
     def _attribute(self, holder: Any, name: str) -> Iterator[Source]:
-        """An attribute of a class or a module, by the name that some code takes of something."""
+        """An attribute of a class or module, under the name by which some code reads it from an object."""
         found = inspect.getattr_static(holder, name, None)
         if found is None or isinstance(found, Parameter | types.MemberDescriptorType | types.GetSetDescriptorType):
             return
@@ -115,7 +115,7 @@ def _foreign(module: str | None) -> bool:
 
 
 def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
-    """The names of globals that a function and its inner functions read, and the names of attributes."""
+    """Names of globals that a function and its inner functions read, and names of attributes."""
     read, attributes = set(), set()
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):

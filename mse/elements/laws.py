@@ -1,6 +1,6 @@
-"""Checks of the laws of users' own elements: numbers of the right shape, and no energy from nowhere.
+"""Checks of the laws of users' own elements: numbers of the right shape, and no creation of energy.
 
-Laws of mse's own classes are checked by the tests, and called without checks.
+The laws of mse's own classes are checked by the tests and called without checks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 _PACKAGE = __name__.partition(".")[0]
-_UNSYMMETRIC = 1e-6  # of the largest entry: below it rounding of differences of energies, above it a slip in a formula
+_UNSYMMETRIC = (
+    1e-6  # relative to the largest entry: less is rounding of energy differences, more is a slip in a formula
+)
 _RESIDUALS = {"m", "rad", ""}  # units
 _WHY = {
     "mass_matrix": (
@@ -52,7 +54,7 @@ def _is_users(cls: type[MObject]) -> bool:
 
 
 def matrix(obj: MObject, law: str, frames: Sequence, q: np.ndarray, size: int) -> np.ndarray | None:
-    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`negative_matrix` looks at its signs."""
+    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`negative_matrix` checks its signs."""
     if not _is_own(type(obj), law):
         return getattr(obj, law)(frames, q)
     found = called(obj.label, f"its {law}", f"{law}(frames, q)", getattr(obj, law), frames, q)
@@ -60,7 +62,7 @@ def matrix(obj: MObject, law: str, frames: Sequence, q: np.ndarray, size: int) -
 
 
 def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple], size: int) -> np.ndarray | None:
-    """The same (E, size, size) of objects of one class, at frames and internal coordinates; None where none has any."""
+    """The matrices (E, size, size) of objects of one class, at frames and internal coordinates; None if no object has one."""
     found = [matrix(obj, law, frames, q, size) for obj, (frames, q) in zip(objects, places, strict=True)]
     if all(m is None for m in found):
         return None
@@ -68,18 +70,18 @@ def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple], size
 
 
 def constraint_units(obj: MObject, count: int) -> tuple[str, ...]:
-    """The units of an object's residuals: "m", "rad", or "" where not known."""
+    """The units of an object's residuals: "m", "rad", or "" if unknown."""
     units = obj.constraint_units
     if not isinstance(units, tuple | list) or len(units) != count or not set(units) <= _RESIDUALS:
         raise ModelError(
-            f"{obj.label}: its constraint_units are {shown(units)}; expected 'm', 'rad' or '' (not known) for each of its "
-            f"{count} residuals; correct the units, or leave them out"
+            f"{obj.label}: its constraint_units are {shown(units)}; expected 'm', 'rad' or '' (unknown) for each of "
+            f"its {count} residuals; correct the units, or leave them out"
         )
     return tuple(units)
 
 
 def negative_matrix(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:
-    """Description of the first of mass or damping matrices (E, n, n) of one class with a negative eigenvalue; "" for none.
+    """Description of the first of mass or damping matrices (E, n, n) of one class with a negative eigenvalue; "" if none.
 
     Unsymmetric masses are refused; of damping the symmetric part is looked at.  A negative one may be right beside others: a
     counterweight on a lever subtracts what the bodies at its ends have.  :func:`refuse_negative` looks at the sum.  Of mse's own
@@ -92,14 +94,14 @@ def negative_matrix(objects: Sequence[MObject], law: str, matrices: np.ndarray) 
             _refuse_unsymmetric(obj, f"its {law}", m)
     elif law == "damping_matrix":
         for obj, m in zip(objects, matrices, strict=True):
-            refuse_one_triangle(obj.label, f"its {law}", m, "what one coordinate does to another, that one does back")
+            refuse_one_triangle(obj.label, f"its {law}", m, "couplings between two coordinates must be mutual")
     matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
     wrong = first_negative(matrices)
     return "" if wrong is None else f"{objects[wrong].label}: its {law} {negative(matrices[wrong])}"
 
 
 def refuse_negative(found: str, law: str, total: sp.csr_matrix) -> None:
-    """Refuse what :func:`negative_matrix` found where the matrices of all objects together have a negative eigenvalue, too."""
+    """Refuse what :func:`negative_matrix` found if the sum of matrices of all objects has a negative eigenvalue, too."""
     why, remedy = _WHY[law]
     if found and (whole := negative(total)):
         raise ModelError(
@@ -108,7 +110,7 @@ def refuse_negative(found: str, law: str, total: sp.csr_matrix) -> None:
 
 
 def skew_parts(matrices: np.ndarray) -> np.ndarray | None:
-    """The skew parts of matrices (E, n, n), which are made symmetric in place; None where all are symmetric but for rounding."""
+    """The skew parts of matrices (E, n, n), which are made symmetric in place; None if all are symmetric up to rounding."""
     turned = matrices.transpose(0, 2, 1)
     skew = 0.5 * (matrices - turned)
     if not skew.any():
@@ -130,8 +132,8 @@ def _refuse_unsymmetric(obj: MObject, what: str, m: np.ndarray) -> None:
 
 
 def coupling(obj: MObject, law: str, frames: Sequence, shape: tuple[int, int]) -> np.ndarray:
-    """``input_map``, ``output_map`` or ``reaction_map`` of an object, of a shape."""
-    if not _is_users(type(obj)):  # whose channels may be its own where its maps are not
+    """``input_map``, ``output_map`` or ``reaction_map`` of an object, checked for its shape."""
+    if not _is_users(type(obj)):  # a user's class may define channels without maps
         return getattr(obj, law)(frames)
     found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
     return numbers(obj.label, f"its {law}", found, shape, remedy=f"these are {_MAPS[law]}")
@@ -144,11 +146,13 @@ def reactions(obj: MObject, frames: Sequence) -> np.ndarray:
 
 
 def of_energy(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray, order: int) -> tuple:
-    """Energy, gradient (n,) and stiffness parts (p, n, n) of an object without its power, of orders not asked for None."""
+    """Energy, gradient (n,) and stiffness parts (p, n, n) of an object without its power; None for orders above ``order``."""
     own_forces, own_stiffness = obj.defines("forces"), obj.defines("stiffness_parts")
     alone = obj.defines("evaluate") or not obj.defines("power")
     evaluated = obj.evaluate if alone else functools.partial(differentiated, obj)
-    energy, gradient, parts = evaluated(frames, q, gravity, 0)  # a number, whose error is clearer than a jet's
+    energy, gradient, parts = evaluated(
+        frames, q, gravity, 0
+    )  # plain numbers: their errors are clearer than those of jets
     asked = 2 if order == 2 and not own_stiffness else 1 if order and not own_forces else 0
     if asked:
         _, gradient, parts = evaluated(frames, q, gravity, asked)
@@ -175,7 +179,7 @@ def stiffness(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray
         given = ", ".join(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
         raise ModelError(
             f"{obj.label}: its stiffness_parts are {given or 'empty'}; expected a matrix for each of its parts "
-            f"{', '.join(parts)}; return a dict, and name in parts what it holds"
+            f"{', '.join(parts)}; return a dict, and list its keys in parts"
         )
     n = 6 * len(frames) + len(q)
     out = []

@@ -7,11 +7,11 @@ import numpy as np
 from ..errors import ModelError
 from .base import MObject
 
-_NEAR = 0.1  # of a whole turn: where its tilt is stiffer by ten times, and steps of a search are as short
+_NEAR = 0.1  # of a whole turn: its tilt is ten times as stiff there, and steps of a search are as short
 
 
 def near_whole_turn(turned: str, what: str, memory: np.ndarray, expected: str) -> str:
-    """In words: ``what`` is ``turned`` by a rotation vector (3,) near whole turns, where it has no smooth tilt; "" elsewhere."""
+    """In words: ``what`` is ``turned`` by a rotation vector (3,) close to whole turns, where it has no smooth tilt; or ""."""
     turn = float(np.linalg.norm(memory))
     count = turn / (2.0 * np.pi)
     if not round(count) or abs(count - round(count)) >= _NEAR:

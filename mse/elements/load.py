@@ -54,6 +54,6 @@ class Load(MObject):
         if self.axes == "frame":
             k[:3, 3:] = cross_matrix(force)
             k[3:, 3:] = cross_matrix(torque)
-        # the part that the symmetric derivatives of all other torques leave out; the net torque vanishes at equilibrium
+        # the symmetric derivatives of all other torques omit this part; the net torque vanishes at equilibrium
         k[3:, 3:] -= 0.5 * cross_matrix(torque)
         return {"load": k}

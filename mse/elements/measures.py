@@ -1,4 +1,4 @@
-"""What sensors read: a law of poses. Its value is a reading of the working point, its slope an output of the linear model."""
+"""Readings of sensors, as laws of poses: values at the working point, and slopes as outputs of the linear model."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .recorded_laws import Together, recordable
 
 
 def readings(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:
-    """What an object with a ``measure`` reads at poses and internal coordinates (outputs,), checked."""
+    """Readings (outputs,) of an object with a ``measure`` at poses and internal coordinates, checked."""
     found = _read(obj, frames, q)
     if not np.all(np.abs(found) <= LARGEST):
         worst = int(np.argmin(np.abs(found) <= LARGEST))
         raise ModelError(
-            f"{obj.label}: its measure of {obj.outputs[worst].name} is {shown(float(found[worst]))} at the present poses; "
-            "expected a finite number; see that it divides by nothing that may vanish"
+            f"{obj.label}: its measure of {obj.outputs[worst].name} is {shown(float(found[worst]))} at the present "
+            "poses; expected a finite number; check that it does not divide by zero"
         )
     return found
 
 
 def slopes(objects: Sequence[MObject], places: Places, notes: list[str]) -> list[np.ndarray]:
-    """Changes (outputs, n) of what objects of one class read, by their coordinates (dx, dy, dz, ax, ay, az, ..., q).
+    """Slopes (outputs, n) of the readings of objects of one class by their coordinates (dx, dy, dz, ax, ay, az, ..., q).
 
-    ``notes`` receives the notes on measures that cannot be recorded.
+    ``notes`` collects remarks on measures that cannot be recorded.
     """
     found: list[np.ndarray] = [np.zeros((0, 0))] * len(objects)
     counts = [len(obj.outputs) for obj in objects]
@@ -49,7 +49,7 @@ def slopes(objects: Sequence[MObject], places: Places, notes: list[str]) -> list
 
 
 def _alike(objects: list[MObject], places: list, count: int, notes: list[str]) -> np.ndarray:
-    """The same (E, outputs, n) of objects with as many outputs."""
+    """:func:`slopes` (E, outputs, n) for objects with equal numbers of outputs."""
     frames, q = places[0]
     shape = Shape(len(frames), len(q), count)
     found = np.zeros((len(objects), count, shape.size))
@@ -70,21 +70,21 @@ def _alike(objects: list[MObject], places: list, count: int, notes: list[str]) -
 
 
 def _read(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray | Jet:
-    """The values or jets (outputs,) of a measure; ModelError where there are not as many as outputs."""
+    """The values or jets (outputs,) of a measure; ModelError unless there is one for each output."""
     usage = "measure(frames, q) with frames that have .o (3,) and .U (3, 3), and to return a list of readings"
     found = called(obj.label, "its measure", usage, obj.measure, frames, q)
     found = checked_values(obj, found, "measure", "one for each of its outputs")
     if found.shape != (len(obj.outputs),):
         names = ", ".join(c.name for c in obj.outputs) or "none"
         raise ModelError(
-            f"{obj.label}: its measure gives {found.shape[0]} readings; expected one for each of its outputs ({names}); name "
-            "in outputs, with their units, what it reads"
+            f"{obj.label}: its measure gives {found.shape[0]} readings; expected one for each of its outputs "
+            f"({names}); list every reading in outputs, with its unit"
         )
     return found
 
 
 def _differentiated(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:
-    """The same slopes (outputs, n) of one object, exact or by differences as its class says."""
+    """The slopes (outputs, n) of one object, exact or by differences as its class says."""
     n, count = 6 * len(frames) + len(q), len(obj.outputs)
     if obj.differentiation == "exact":
         found = _read(obj, *jet_frames(frames, q))

@@ -1,7 +1,7 @@
-"""Gyroscopic couplings of kinetic coenergies: of their terms linear in velocities, such as a current times a flux.
+"""Gyroscopic couplings from kinetic coenergies with terms linear in velocities, such as a current times a flux.
 
-Of ``T = a(x) . v`` the forces are ``-G v`` with ``G_ij = da_i/dx_j - da_j/dx_i``: one law gives the force of a coil and the
-voltage that its motion induces.  Angular velocities are no rates of coordinates, so turns of a frame add ``[a]x``.
+For ``T = a(x) . v`` the forces are ``-G v`` with ``G_ij = da_i/dx_j - da_j/dx_i``.  One law gives both the force of a coil and
+the voltage that its motion induces.  Angular velocities are not rates of coordinates, so rotations of a frame add ``[a]x``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _LAW = "momenta"
 
 
 def couplings(objects: Sequence[MObject], places: Places) -> np.ndarray | None:
-    """Skew matrices (E, n, n) of the kinetic coenergies of objects of one class, at rest; None where all are zero.
+    """Skew matrices (E, n, n) of the kinetic coenergies of objects of one class, at rest; None if all are zero.
 
-    The coenergies are known to be regular at rest.
+    The caller has checked that the coenergies are regular at rest.
     """
     first = objects[0]
     frames, inner = len(first.frame_names), len(first.coordinate_names)
@@ -46,7 +46,7 @@ def couplings(objects: Sequence[MObject], places: Places) -> np.ndarray | None:
                 slice(None), (inputs, given), order, lambda e: coenergy(objects[e], *places[e], velocities), put
             )
 
-        ask(directions(n)[0], 0, lambda *_: None)  # checked against the law where it has values
+        ask(directions(n)[0], 0, lambda *_: None)  # compares the record with the law where it has values
         left = ask(slowly, 1, put)
     for e in left:
         _, momenta[e], slopes[e] = by_jets(objects[e], *places[e], slowly)
@@ -79,6 +79,6 @@ def by_jets(
 
 
 def _beside(jet: Jet, more: int) -> Jet:
-    """A jet in as many variables, and more that it does not depend on."""
+    """A jet in more variables, on which it does not depend."""
     none = [(0, 0)] * jet.value.ndim
     return Jet(jet.value, np.pad(jet.gradient, [*none, (0, more)]), np.pad(jet.hessian, [*none, (0, more), (0, more)]))

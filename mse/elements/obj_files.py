@@ -1,6 +1,6 @@
-"""Reading Wavefront OBJ files: the faces of a surface as triangles, with limits on what a file can ask for.
+"""Reading Wavefront OBJ files: the faces of a surface as triangles, with limits on what a file can demand.
 
-Points and faces are read; normals, textures, materials, names, lines and points without faces do not count.
+Points and faces are read; normals, textures, materials, names, lines and points without faces are ignored.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..numerics.triangulations import filled
 from ..validation.file_access import read_bytes
 from .stl_files import FARTHEST, MOST_TRIANGLES, refuse_many
 
-_BYTES = 400 * MOST_TRIANGLES  # of a file: three points, textures and normals for each triangle need some 350
-_MOST_CORNERS = 200  # of a face, whose triangles take the square of them in time where it is hollow
+_BYTES = 400 * MOST_TRIANGLES  # of a file: three points, textures and normals for each triangle take some 350
+_MOST_CORNERS = 200  # of a face: a hollow face takes time by the square of them
 
 
 def read_obj(path: Any) -> np.ndarray:
-    """Corners (m, 3, 3) of the faces in an OBJ file, cut into triangles; FileError where it is none or too large."""
+    """Corners (m, 3, 3) of the faces in an OBJ file, cut into triangles; FileError if it is not one or is too large."""
     path, data = read_bytes(path, _BYTES)
     points: list[list[float]] = []
     corners: list[np.ndarray] = []
@@ -40,7 +40,7 @@ def read_obj(path: Any) -> np.ndarray:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Lines and their numbers; one that ends in a backslash goes on in the next."""
+    """Lines and their numbers; a line that ends in a backslash continues in the next."""
     first, held = 1, b""
     for number, line in enumerate(data.splitlines(), start=1):
         first = first if held else number
@@ -55,7 +55,7 @@ def _point(path: Path, number: int, words: list[bytes]) -> list[float]:
     try:
         x, y, z = (float(word) for word in words[:3])
     except ValueError:
-        raise FileError(f"{path}: line {number}: a point is no three numbers; expected 'v x y z'") from None
+        raise FileError(f"{path}: line {number}: a point does not have three numbers; expected 'v x y z'") from None
     if not all(abs(c) <= FARTHEST for c in (x, y, z)):
         raise FileError(
             f"{path}: line {number}: a point is at {[x, y, z]}; expected finite coordinates of at most {FARTHEST:g}; export it "
@@ -65,7 +65,7 @@ def _point(path: Path, number: int, words: list[bytes]) -> list[float]:
 
 
 def _face(path: Path, number: int, words: list[bytes], points: list[list[float]]) -> list[list[float]]:
-    """The corners of a face, given by the numbers of points from 1, or backwards from the last one."""
+    """The corners of a face, given by numbers of points from 1 on, or backwards from the last point."""
     if not 3 <= len(words) <= _MOST_CORNERS:
         raise FileError(
             f"{path}: line {number}: a face has {len(words)} corners; expected from 3 to {_MOST_CORNERS}; export it as triangles"

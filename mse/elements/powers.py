@@ -1,4 +1,4 @@
-"""Forces and stiffness of powers of many elements at rest, by their records, or by jets where there is none."""
+"""Forces and stiffness at rest of the powers of many elements, by their records, or by jets if there are none."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def power_forces(
     objects: Sequence[MObject], together: Together | None, part: slice, columns: np.ndarray, order: int,
     place: Callable[[int], tuple],
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Forces (E, n) and, for order 2, stiffness (E, n, n) of the powers of a part of some objects of one class.
+    """Forces (E, n) and, for order 2, stiffness (E, n, n) of the powers of some objects (``part``) of one class.
 
-    ``columns`` (E, i) are their poses and internal coordinates as records take them, ``place`` gives frames and internal
-    coordinates of one by its number.  Forces are taken at zero velocities; formulas like a speed's have slopes by positions only
-    away from rest.
+    ``columns`` (E, i) are their poses and internal coordinates in the form of records; ``place`` gives frames and internal
+    coordinates of an object by its number.  Forces are taken at zero velocity; formulas such as a speed have slopes by positions
+    only in motion.
     """
     numbers, first = range(len(objects))[part], objects[0]
     n = 6 * len(first.frame_names) + len(first.coordinate_names)

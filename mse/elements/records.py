@@ -1,4 +1,4 @@
-"""Records by which objects describe themselves: channels, outlines, components."""
+"""Small records in which objects describe themselves: channels, outlines, components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RigidBody: mass and inertia, with any number of named frames, and a shape to be drawn."""
+"""RigidBody: mass and inertia, with any number of named frames, and a shape for drawing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _negative(inertia: np.ndarray) -> str | None:
 
 
 def _of_no_body(inertia: np.ndarray) -> str | None:
-    """Reason why no distribution of mass has this tensor, or None: a principal moment above the sum of the others."""
+    """Reason why no distribution of mass has this tensor, or None: a principal moment exceeds the sum of the others."""
     moments = _Moments.of(inertia)
     if moments.most <= moments.least + moments.middle + moments.rounding:
         return None
@@ -57,9 +57,9 @@ def _of_no_body(inertia: np.ndarray) -> str | None:
 
 
 def _checked(who: str, shape: Any) -> Shape | None:
-    """A shape, from what files hold too, or None; ModelError otherwise."""
+    """A shape, or one from the data of a file, or None; ModelError for anything else."""
     if isinstance(shape, Mapping):
-        from .shapes import shape_of_data  # which no body without a shape needs
+        from .shapes import shape_of_data  # imported here, since bodies without a shape do not need it
 
         return shape_of_data(shape)
     if shape is None:
@@ -68,7 +68,7 @@ def _checked(who: str, shape: Any) -> Shape | None:
 
 
 def _of_shape(who: str, shape: Any, density: Any, parameters: dict[str, Any]) -> tuple[Shape | None, dict[str, Any]]:
-    """The shape of a body, and its parameters, some of which follow from a density."""
+    """The shape of a body, and its parameters; a density determines some of them."""
     shape = _checked(who, shape)
     if density is not None:
         shape, properties = of_density(who, shape, density, given=tuple(parameters))
@@ -158,7 +158,7 @@ class RigidBody(MObject):
 
     @property
     def shape(self) -> Shape | None:
-        """The shape that is drawn, None for its frames alone; setting it changes neither mass nor inertia."""
+        """The shape for drawing, or None to draw its frames only; setting it changes neither mass nor inertia."""
         return self._shape
 
     @shape.setter
@@ -186,7 +186,7 @@ class RigidBody(MObject):
             The name is taken, or the pose is none.
         """
         self._check_frame(self.label, name, pose)
-        self._fixed = {**self._fixed, name: pose}  # never changed in place: snapshots share it
+        self._fixed = {**self._fixed, name: pose}  # a new dict, since snapshots share the old one
         return self.frame(name)
 
     def _check_frame(self, label: str, name: str, pose: Pose) -> None:

@@ -37,7 +37,7 @@ class Rod(MObject):
         d = frames[0].o - frames[1].o
         distance = np.linalg.norm(d)
         jacobian, hessian = np.zeros((1, 12)), np.zeros((12, 12))
-        # at no distance any direction is as good: the first step apart decides
+        # at zero distance all directions are equal; the first step apart decides
         n = d / distance if distance > 0.0 else np.array([0.0, 0.0, 1.0])
         jacobian[0, 0:3], jacobian[0, 6:9] = n, -n
         if order == 2 and distance > 0.0:

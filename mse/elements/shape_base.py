@@ -14,10 +14,10 @@ from ..numerics import triangulations
 from ..pose import Pose
 from ..validation.arguments import instance, number
 
-FLAT = 1e-9  # of the volume of its bounding box: a body with less is a sheet, whose volume is mostly rounding
+FLAT = 1e-9  # relative to the volume of its bounding box: a body with less is a sheet, whose volume is mostly rounding
 
 
-KINDS: dict[str, type[Shape]] = {}  # classes of shapes that files may hold, by name
+KINDS: dict[str, type[Shape]] = {}  # classes of shapes in files, by name
 
 
 class Mesh(NamedTuple):
@@ -86,7 +86,7 @@ class Shape:
         raise TypeError(f"{self._who} must define _surface()")
 
     def _enclosed(self) -> triangulations.Enclosed:
-        """Volume, centroid and second moment that it encloses, along its own axes."""
+        """Volume, centroid and second moment of the enclosed space, along its own axes."""
         vertices, triangles = self._surface()
         count = triangulations.open_edges(triangles)
         if count:
@@ -97,8 +97,8 @@ class Shape:
         found = triangulations.enclosed(vertices, triangles)
         if not abs(found.volume) > FLAT * np.ptp(vertices, axis=0).prod():
             raise ModelError(
-                f"{self._who}: it encloses a volume of {found.volume:.3g} m3, next to nothing for its extent; expected a solid; "
-                "give mass and inertia instead of density"
+                f"{self._who}: it encloses a volume of {found.volume:.3g} m3, almost nothing for its extent; expected "
+                "a solid; give mass and inertia instead of density"
             )
         return found
 
@@ -113,7 +113,7 @@ class Shape:
 
     @property
     def volume(self) -> float:
-        """Volume (m3); ModelError for a surface that is not closed."""
+        """Volume (m3); ModelError if the surface is not closed."""
         return abs(self._enclosed().volume)
 
     def mass_properties(self, density: float) -> MassProperties:
@@ -157,7 +157,7 @@ class Shape:
 
     # -- files --------------------------------------------------------------------------------------------------------
     def _data(self) -> dict[str, Any]:
-        """Itself as files hold it."""
+        """The data that files store of it."""
         out: dict[str, Any] = {"kind": self._who}
         for key in self._keys():
             value = getattr(self, key)
@@ -166,7 +166,7 @@ class Shape:
 
     @classmethod
     def _keys(cls) -> list[str]:
-        """Names of what determines it."""
+        """Names of the fields that determine it."""
         return [f.name for f in fields(cls)]
 
     @classmethod
@@ -175,7 +175,7 @@ class Shape:
 
 
 def of_density(who: str, shape: Shape | None, density: Any, given: Sequence[str]) -> tuple[Shape, dict[str, Any]]:
-    """The shape about its center of mass, and mass and inertia of a body of that density."""
+    """The shape moved to its center of mass, and mass and inertia of a body with that density."""
     if shape is None:
         raise ModelError(
             f"{who}: density is given without a shape; expected a shape such as mse.Box((0.3, 0.2, 0.02)), or mass"

@@ -20,8 +20,8 @@ from .obj_files import read_obj
 from .shape_base import FLAT, KINDS, Shape
 from .stl_files import MOST_TRIANGLES, read_stl
 
-_SIDES = 48  # of what stands for a circle: its sides deviate by 0.2 % of the radius
-_MOST_CORNERS = 1000  # of a polygon, whose triangles take the square of them in time
+_SIDES = 48  # sides of a polygon instead of a circle: they deviate by 0.2 % of the radius
+_MOST_CORNERS = 1000  # of a polygon: its triangles take time by the square of them
 
 
 def _set(shape: Shape, **values: Any) -> None:
@@ -181,7 +181,7 @@ class Sphere(Shape):
         return vertices, np.concatenate(triangles)
 
     def _edges(self, vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-        # nothing is sharp on it: the three circles around its axes
+        # it has no sharp edges, so draw the three circles around its axes
         lies_in = np.abs(vertices) < 1e-9 * self.radius
         ends = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
         return np.unique(ends[lies_in[ends].all(axis=1).any(axis=1)], axis=0)
@@ -232,7 +232,7 @@ class Plate(Shape):
             )
         area = triangulations.polygon_area(corners)
         if not abs(area) > FLAT * np.ptp(corners, axis=0).prod():
-            raise ModelError(f"{self._who}: its corners lie on a line; expected a polygon with an area")
+            raise ModelError(f"{self._who}: its corners are on a line; expected a polygon with an area")
         corners = corners if area > 0 else corners[::-1].copy()
         corners.flags.writeable = False
         _set(self, corners=corners, thickness=_length(self, "thickness", self.thickness))
@@ -260,7 +260,7 @@ FileError
 
 
 class _FromFile(Shape, kind=False):
-    """A surface of triangles that were read from a file."""
+    """A surface of triangles read from a file."""
 
     vertices: np.ndarray
     triangles: np.ndarray
@@ -280,7 +280,7 @@ class _FromFile(Shape, kind=False):
         scale = number(self._who, "scale", scale, unit="m", above=0.0)
         vertices, triangles = triangulations.merged(corners * scale)
         if not len(triangles):
-            raise ModelError(f"{self._who}: all triangles in {path} are without area; expected a surface")
+            raise ModelError(f"{self._who}: all triangles in {path} have zero area; expected a surface")
         self._keep(vertices, triangles, at)
 
     def _keep(self, vertices: np.ndarray, triangles: np.ndarray, at: Pose) -> None:
@@ -317,8 +317,8 @@ class _FromFile(Shape, kind=False):
             or rows.max() >= len(vertices)
         ):
             raise ModelError(
-                f"{cls.__name__}: triangles, {len(rows)} rows, do not fit {len(vertices)} vertices; expected from 1 to "
-                f"{MOST_TRIANGLES} rows of numbers of vertices, counted from 0"
+                f"{cls.__name__}: {len(rows)} rows of triangles do not fit {len(vertices)} vertices; expected from 1 "
+                f"to {MOST_TRIANGLES} rows of numbers of vertices, counted from 0"
             )
         new = object.__new__(cls)
         new._keep(vertices, rows, at)
@@ -416,7 +416,7 @@ class Dae(_FromFile):
 
 
 def shape_of_data(data: Mapping[str, Any]) -> Shape:
-    """The shape that a file holds; ModelError where it is none."""
+    """The shape in the data of a file; ModelError if there is none."""
     found = dict(data)
     kind = KINDS[find("shape", "kind of shape", found.pop("kind", None), KINDS)]
     known = kind._keys()
@@ -434,12 +434,12 @@ def _circle(sides: int = _SIDES) -> np.ndarray:
 
 
 def _prism(corners: np.ndarray, cap: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
-    """Surface of the straight prism over a plane figure (n, 2), given as triangles (m, 3) counterclockwise, about its middle."""
+    """Surface of a straight prism about its middle; its base (n, 2) is given as counterclockwise triangles ``cap`` (m, 3)."""
     n = len(corners)
     half = np.full((n, 1), 0.5 * height)
     vertices = np.vstack([np.hstack([corners, -half]), np.hstack([corners, half])])
     ends = np.concatenate([cap[:, [0, 1]], cap[:, [1, 2]], cap[:, [2, 0]]])
-    # sides stand on the edges that no second triangle has in the other direction
+    # sides are on edges without a second triangle in the opposite direction
     known = {(b, a) for a, b in ends.tolist()}
     rim = np.array([edge for edge in ends.tolist() if tuple(edge) not in known])
     a, b = rim.T

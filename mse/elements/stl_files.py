@@ -1,4 +1,4 @@
-"""Reading STL files, binary and text: the triangles of a surface, with limits on what a file can ask for."""
+"""Reading STL files, binary and text: the triangles of a surface, with limits on what a file can demand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from ..errors import FileError
 from ..validation.file_access import read_bytes
 
-MOST_TRIANGLES = 200_000  # ten megabytes of binary STL; a browser still turns them at 60 frames a second
+MOST_TRIANGLES = 200_000  # ten megabytes of binary STL; a browser still rotates them at 60 frames a second
 
 _HEAD, _RECORD = 84, 50  # bytes
-_TEXT_RECORD = 400  # bytes of a facet in a text; 12 numbers of up to 24 digits and the words need 380
+_TEXT_RECORD = 400  # bytes of a facet in a text: 12 numbers of up to 24 digits and the words take 380
 FARTHEST = (
     1e30  # of coordinates; floats of single precision end at 3e38, products of five such leave the doubles at 1e61
 )
@@ -32,9 +32,9 @@ _BETWEEN = re.compile(rb"\s*(?:endsolid[^\n]*\n?|solid[^\n]*\n)", re.IGNORECASE)
 
 
 def read_stl(path: Any) -> np.ndarray:
-    """Corners (m, 3, 3) of the triangles in an STL file, in the file's unit; FileError where it is none or too large."""
+    """Corners (m, 3, 3) of the triangles in an STL file, in the file's unit; FileError if it is not one or is too large."""
     path, data = read_bytes(path, _HEAD + _TEXT_RECORD * MOST_TRIANGLES)
-    # texts begin with "solid", and so do some binary files: the size decides
+    # texts begin with "solid", but so do some binary files, so the size decides
     binary = len(data) >= _HEAD and len(data) == _HEAD + _RECORD * int.from_bytes(data[80:84], "little")
     if binary:
         corners = _binary(path, data)
@@ -58,7 +58,7 @@ def read_stl(path: Any) -> np.ndarray:
 
 
 def refuse_many(path: Path, count: int) -> None:
-    """FileError where a file has more triangles than are drawn."""
+    """FileError if a file has more triangles than can be drawn."""
     if count > MOST_TRIANGLES:
         raise FileError(
             f"{path} has {count} triangles; expected at most {MOST_TRIANGLES}; export it with a coarser tolerance"
@@ -86,14 +86,14 @@ def _text(path: Path, data: bytes) -> np.ndarray:
             corners.append([float(x) for x in facet.groups()[3:]])
         except ValueError:
             raise FileError(
-                f"{path}: line {_line(data, place)}: a corner is no number; expected three for each"
+                f"{path}: line {_line(data, place)}: a corner is not a number; expected three for each"
             ) from None
         refuse_many(path, len(corners))
         place = facet.end()
     if data[place:].strip():
         raise FileError(
-            f"{path}: the text from line {_line(data, place)} on is no facet of an STL file; expected 'facet normal', 'outer "
-            "loop', three lines with 'vertex', 'endloop' and 'endfacet'; export it again"
+            f"{path}: the text from line {_line(data, place)} on is not a facet of an STL file; expected 'facet "
+            "normal', 'outer loop', three lines with 'vertex', 'endloop' and 'endfacet'; export it again"
         )
     return np.array(corners).reshape(-1, 3, 3)
 

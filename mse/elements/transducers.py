@@ -1,8 +1,8 @@
-"""Actuators and sensors of displacement and force: how the linear regime is driven and read.
+"""Actuators and sensors of displacement and force: inputs and outputs of the linear regime.
 
-Components are along the axes of frame 1, which turn with it: a sensor between two parts of a body that moves as a
-whole reads nothing, and a force sensor whose seat tilts reads the components of its load along the tilted axes.  Only a force
-actuator can push along the axes of the world instead.
+Components are along the axes of frame 1, which turn with it.  A sensor between two parts of a rigid body therefore reads
+nothing, and a force sensor whose seat tilts reads its load along the tilted axes.  Only a force actuator can push along world
+axes instead.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def test_slow_motions_alone_answer_slow_inputs(circulates):
 # -- modes without damping, stability ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("given, what", [(spun(), "gyroscopic coupling"), (flutter(20.0), "circulatory stiffness")])
 def test_undamped_modes_of_unsymmetric_models_are_refused(given, what):
-    with pytest.raises(ModelError, match=rf"it has {what}, which undamped .*modes\(damped=True\)"):
+    with pytest.raises(ModelError, match=rf"it has {what}, so undamped .*modes\(damped=True\)"):
         given.model.modes()
     assert len(given.model.symmetric.modes()) == len(given.M)
 
@@ -379,7 +379,9 @@ def test_what_cannot_be_swept_says_so():
     response = given.model.frequency_response(np.array([0.1]))
     assert len(response.notes) == 0 or "pivoting" in response.notes[0]
     response = given.model.frequency_response(np.geomspace(0.01, 1.0, 30))
-    assert response.notes == ("solved one by one with pivoting: elimination without is for symmetric matrices",)
+    assert response.notes == (
+        "solved one by one with pivoting, since elimination without pivoting is for symmetric matrices",
+    )
 
 
 def test_a_voice_coil_with_an_eddy_loop():

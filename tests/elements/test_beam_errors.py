@@ -103,9 +103,7 @@ def test_errors_of_bent_exact_members_are_as_large_as_estimated(bends, mass, tur
     angle, estimate, _ = estimates(s)
     assert 0.1 * turned < angle < turned
     if estimate > 0.3:
-        with pytest.raises(
-            mse.ModelError, match="turned by .* rad against the line between them, by which frequencies"
-        ):
+        with pytest.raises(mse.ModelError, match="rotated by .* rad against the line between them, so frequencies"):
             s.find_working_point().linearize()
         return
     measured = off(s, hanging(bends, mass, turned, share=2e-3, elements=48), 10)

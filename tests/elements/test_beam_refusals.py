@@ -57,7 +57,7 @@ def solved(beam: mse.MObject, **load) -> mse.WorkingPointError:
         ({"stations": {"0": 0.5}}, "station name is '0'"),
         ({"stations": {"a.b": 0.5}}, "station name is 'a.b'"),
         ({"stations": {"": 0.5}}, "station name is ''"),
-        ({"stations": {"a": 0.5, "b": 0.5}}, "two stations lie at the same place"),
+        ({"stations": {"a": 0.5, "b": 0.5}}, "two stations are at the same place"),
         ({"stations": [0.5]}, "stations is"),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_station_left_behind_by_a_shorter_beam_is_refused():
 
 def test_too_few_elements_for_the_rest_shape():
     with pytest.raises(
-        mse.ModelError, match=r"element 1 of 2 turns by 3.14 rad; expected at most 1.5 rad .* more elements"
+        mse.ModelError, match=r"element 1 of 2 rotates by 3.14 rad; expected at most 1.5 rad .* more elements"
     ):
         solved(mse.Beam("beam", **STRIP, curvature_z=2 * np.pi, elements=2))
 
@@ -112,7 +112,7 @@ def test_an_exact_beam_pressed_beyond_buckling():
     beam = s.add(mse.RoundBeam("beam", length=1.0, radius=1e-3, form="exact"))
     s.clamp(s.ground, beam.frame(0))
     s.clamp(s.ground, beam.frame(1), Pose.dx(0.99))
-    with pytest.raises(mse.ModelError, match="0.99 m apart, which compresses it beyond its buckling load"):
+    with pytest.raises(mse.ModelError, match="0.99 m apart, so it is compressed beyond its buckling load"):
         s.find_working_point()
 
 

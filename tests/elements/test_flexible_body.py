@@ -421,7 +421,7 @@ SWAP = np.eye(12)[[6, 1, 2, 3, 4, 5, 0, 7, 8, 9, 10, 11]] - np.diag([0.0, *[1.0]
         ({"K": ONE_K + 1e3 * np.eye(12)}, "K resists the rigid|expected below 0.0001; export the body free of supports"),
         ({"interfaces": {"left": Pose(), "right": Pose.dx(0.61)}}, "K resists the rigid rotation about"),
         ({"interfaces": {"left": Pose(), "right": Pose.dy(0.6)}}, "K resists the rigid rotation about"),
-        ({"M": ONE_M + np.diag([1.0, 0, 0] * 4)}, "M gives rigid translations along different directions the masses"),
+        ({"M": ONE_M + np.diag([1.0, 0, 0] * 4)}, "M gives different masses for rigid translations along different directions"),
         ({"M": ONE_M + np.outer(*(np.eye(12)[[0, 3]])) + np.outer(*(np.eye(12)[[3, 0]])) + UPPER},
          "M couples rigid translations and rotations by a matrix unsymmetric by 2 kg m"),
         ({"M": None}, "M is None; expected a symmetric positive semi-definite matrix"),

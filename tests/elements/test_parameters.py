@@ -108,7 +108,7 @@ def test_what_must_be_given_is_named_with_its_unit_and_what_to_write(cls):
         p = cls.declared_parameters[name]
         unit = f" ({p.unit})" if p.unit else ""
         assert str(caught.value) == (
-            f"{cls.__name__} 'it': {name}{unit} missing; expected a value, for which no default would suit; write "
+            f"{cls.__name__} 'it': {name}{unit} missing; expected a value, since no default would suit; write "
             f"{cls.__name__}('it', {name}=...)"
         )
         assert "must be given" in p.__doc__ and p.description in p.__doc__

@@ -255,7 +255,5 @@ def test_matrices_receive_internal_coordinates_and_those_that_do_not_are_refused
 
     assert carried(Sliding("bead")).M[6, 6] == pytest.approx(1.2, rel=1e-12)
     for name in ("mass_matrix", "damping_matrix"):
-        with pytest.raises(
-            TypeError, match=rf"class Own: {name} takes poses alone; expected {name}\(self, frames, q\)"
-        ):
+        with pytest.raises(TypeError, match=rf"class Own: {name} takes only poses; expected {name}\(self, frames, q\)"):
             define(**{name: lambda self, frames: None})

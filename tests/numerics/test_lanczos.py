@@ -333,7 +333,9 @@ def test_a_list_that_disagrees_with_the_count_is_not_given(monkeypatch):
         return nu[kept], x[:, kept]
 
     monkeypatch.setattr(Lanczos, "find", blind)
-    with pytest.raises(mse.ModelError, match="cannot be told from rounding, so modes cannot be counted"):
+    with pytest.raises(
+        mse.ModelError, match="rounding hides its stiffness and mass next to zero frequency, so modes cannot be counted"
+    ):
         model.modes(6)
     monkeypatch.undo()
     without_counts(monkeypatch, Factor)

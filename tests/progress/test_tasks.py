@@ -548,7 +548,7 @@ def test_interrupted_modes_of_a_large_model_are_those_found_and_say_that_they_ar
         return Lanczos(once, mass, dimension)
 
     monkeypatch.setattr("mse.analysis.modes.large.Lanczos", stopping)
-    with pytest.raises(mse.Interrupted, match=r"interrupted with \d+ of 12 modes, which were not counted") as stopped:
+    with pytest.raises(mse.Interrupted, match=r"interrupted with \d+ of 12 modes; these were not counted") as stopped:
         model.modes(12)
     part = stopped.value.result
     assert not part.complete and not part.damped
@@ -577,7 +577,7 @@ def test_interrupted_damped_modes_of_a_large_model_are_those_of_the_last_search(
         )  # one is missing, which a second search finds
 
     monkeypatch.setattr(large_damped, where, stopping)
-    with pytest.raises(mse.Interrupted, match=r"interrupted with \d+ of 12 modes, which were not counted") as stopped:
+    with pytest.raises(mse.Interrupted, match=r"interrupted with \d+ of 12 modes; these were not counted") as stopped:
         model.modes(12, damped=True)
     part = stopped.value.result
     assert part.damped and not part.complete and part.notes[0].startswith("interrupted with")

@@ -82,7 +82,7 @@ def test_a_bushing_near_a_whole_turn_tells_its_range_and_what_has_none():
 def test_a_ball_joint_at_half_a_turn_is_replaced_by_a_bushing():
     told = refused(
         rotor(mse.Spherical, {"az": 3.3}, stiffness=(10.0, 10.0, 1.0)).find_working_point,
-        r"Spherical 'axle' is turned by 3.\d* rad, and beyond half a turn \(3.142 rad\) its coordinates leap",
+        r"Spherical 'axle' is rotated by 3.\d* rad, and at half a turn \(3.142 rad\) its coordinates jump",
     )
     assert "use a Bushing" in told
     stiffness = (1e5, 1e5, 1e5, 10.0, 10.0, 1.0)
@@ -377,7 +377,9 @@ def test_a_curve_that_ends_is_traced_up_to_there():
 
 
 def test_what_no_equilibrium_without_loads_holds_gets_a_stiffness():
-    told = refused(slide(0.0).find_instability, r"its loads push what nothing holds without them \(block.z\)")
+    told = refused(
+        slide(0.0).find_instability, r"its loads push along motions that nothing holds without them \(block.z\)"
+    )
     assert "expected a system that is stable without loads and under small ones" in told
     found = slide(1e3).find_instability()
     assert not found.found and found.working_point.stable

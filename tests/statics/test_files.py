@@ -93,7 +93,7 @@ def refused(path, content) -> str:
         (("working_point", "o"), [[0, 0, 0]], "working_point: o has 1 entries; expected 2"),
         (("working_point", "o", 1), [0, 0, -5.0], "working_point: the system does not rest in this state"),
         (("working_point", "o", 1), [1e308, 0, 0], "working_point: forces or stiffness in this state are not finite"),
-        (("working_point", "U", 1, 0), [1.5, 0, 0], "working_point: U[1] of mass is off a rotation matrix by 1.25"),
+        (("working_point", "U", 1, 0), [1.5, 0, 0], "working_point: U[1] of mass differs from a rotation matrix by 1.25"),
         (("working_point", "q"), [1.0], "working_point: q has 1 entries; expected 0"),
         (("working_point", "memory", 0), [[1.0]], "working_point: memory[0] has another shape; expected (1, 0)"),
         (("working_point", "scale", 2), 0, "working_point.scale[2] is 0; expected a number above zero"),

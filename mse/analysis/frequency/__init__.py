@@ -1,1 +1,1 @@
-"""Frequency response: compiled sweeps, a careful way for singular frequencies, interpolation."""
+"""Frequency response: compiled sweeps, pivoted solutions for singular frequencies, interpolation."""

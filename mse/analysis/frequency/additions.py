@@ -1,4 +1,4 @@
-"""What members with a dynamic stiffness add to a bordered matrix, and to its products with known answers, at many frequencies."""
+"""What members with a dynamic stiffness add at many frequencies to a bordered matrix and its products with known answers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...kernels.vector_ir import WIDTH
 from ...linear.members import unsymmetric
 from ...numerics.ordering import Elimination
 
-# Bytes of blocks that are computed together: of benchmarks/run.py --only stiffness_tables, a tenth of them takes twice as long,
-# and ten times as many no less, with seven times the memory.
+# Bytes of blocks that are computed together: in benchmarks/run.py --only stiffness_tables, a tenth takes twice as long, and ten
+# times as many save nothing and take seven times the memory.
 _AT_ONCE = 32e6
 
 
 class Moved(NamedTuple):
-    """How a member moves: its own coordinates (k, .) by the free ones ``on``, by inputs and by what outputs read of reactions.
+    """How a member moves: its own coordinates (k, .) by free coordinates ``on``, by inputs, and by reactions that are read.
 
     ``sign`` is the sign of the rows of those coordinates in the matrix.
     """
@@ -31,7 +31,7 @@ class Moved(NamedTuple):
 
 
 class Additions:
-    """Blocks of members in a bordered matrix of n columns, with inputs and outputs in rows from ``inputs`` and ``outputs`` on."""
+    """Blocks of members in a bordered matrix of n columns; inputs and outputs are in rows from ``inputs`` and ``outputs`` on."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Additions:
             shape = *m.to.shape, len(self._rows[-1])
             self._alike.setdefault(shape, []).append(number)
         entries = sum(len(numbers) * c * rows for (_, c, rows), numbers in self._alike.items())
-        #: frequencies whose blocks are no burden together
+        #: number of frequencies whose blocks are computed together
         self.at_once = WIDTH * max(1, int(_AT_ONCE / (16 * WIDTH * max(entries, 1))))
 
     def pattern(self) -> tuple[np.ndarray, np.ndarray]:
@@ -64,7 +64,7 @@ class Additions:
         return np.concatenate(rows), np.concatenate(columns)
 
     def place(self, elimination: Elimination, first: np.ndarray, rows: np.ndarray) -> None:
-        """Find the places of all entries in the fronts of a pattern, and those of the right-hand side with the known answer."""
+        """Find the places of all entries in the fronts of a pattern, and of the right-hand side with the known answer."""
         fronts = elimination.fronts
         group_of_entry = np.repeat(np.arange(len(fronts.parents)), np.diff(fronts.first_entry))
         group_of_column = np.repeat(np.arange(len(fronts.parents)), np.diff(fronts.first_column))
@@ -73,7 +73,7 @@ class Additions:
         numbers = elimination.numbers(first, rows, *self.pattern())
         ends = np.cumsum([len(own) * len(m.on) for own, m in zip(self._rows, self._moved, strict=True)])
         for number, m in zip(np.split(numbers, ends[:-1]), self._moved, strict=True):
-            chosen = np.flatnonzero(number >= 0)  # of the lower triangle, as fronts hold it
+            chosen = np.flatnonzero(number >= 0)  # the lower triangle, which fronts store
             entry = number[chosen]
             column = elimination.place[m.on]
             group = group_of_column[column]
@@ -98,7 +98,7 @@ class Additions:
         return Blocks(self, w)
 
     def blocks(self, change: list[np.ndarray], count: int) -> list[tuple[list[int], np.ndarray]]:
-        """Members alike by number, and their blocks by columns and rows (members, f, c, rows)."""
+        """Similar members by number, and their blocks by columns and rows (members, f, c, rows)."""
         out = []
         for (k, c, height), numbers in self._alike.items():
             dtype = complex if any(np.iscomplexobj(change[number]) for number in numbers) else float
@@ -116,7 +116,7 @@ class Additions:
         return out
 
     def direct(self, change: list[np.ndarray]) -> np.ndarray | float:
-        """What inputs do to outputs by members that prescribed coordinates move, (f, outputs, inputs)."""
+        """Direct effect of inputs on outputs through members that prescribed coordinates move, (f, outputs, inputs)."""
         return sum(
             (
                 -(m.reads.T @ own @ m.dragged)
@@ -133,14 +133,14 @@ class Blocks:
     def __init__(self, additions: Additions, w: np.ndarray):
         self._of, self._count = additions, len(w)
         change = additions._change(w)
-        #: which frequencies (f,) elimination without pivots may solve: it sees one half of each matrix
+        #: frequencies (f,) that elimination without pivoting can solve: it reads one triangle of each matrix
         self.symmetric = ~np.any([unsymmetric(own) for own in change], axis=0)
         self.direct = additions.direct(change)
         self._blocks = additions.blocks(change, len(w))
         self.complex = any(np.iscomplexobj(block) for _, block in self._blocks)
 
     def sizes(self, part: np.ndarray, parts: int) -> np.ndarray:
-        """Sizes of what is added on the diagonal (n, parts), the largest of the frequencies in each part (f,)."""
+        """Diagonal terms that members add (n, parts): the largest over the frequencies (f,) of each part."""
         out = np.zeros((self._of._size, parts))
         for numbers, block in self._blocks:
             diagonal = np.abs(np.einsum("mfcc->mfc", block[..., : block.shape[2]]))
@@ -151,7 +151,7 @@ class Blocks:
         return out
 
     def known(self, x: np.ndarray, scale: np.ndarray, part: np.ndarray, rows: int) -> Products:
-        """Products with known answers x and sizes (n, parts), of which each frequency has the one of its part (f,)."""
+        """Products with known answers x, with sizes (n, parts); each frequency uses the answer of its part (f,)."""
         of, count, n = self._of, self._count, self._of._size
         answers = np.zeros((count, 1 + rows), dtype=complex)
         sizes, squares = np.zeros((count, 1 + rows)), np.zeros((count, rows))
@@ -174,7 +174,7 @@ class Blocks:
         return Products(pushed, *(_by_groups(a) for a in (answers, sizes, squares)))
 
     def changes(self, pushed: list[np.ndarray], dtype: type) -> Changes:
-        """All entries as the elimination adds them, with those of right-hand sides ``pushed`` (f, c) of each member."""
+        """All entries in the order of elimination, and right-hand sides ``pushed`` (f, c) of each member."""
         of, groups = self._of, self._count // WIDTH
         halves = 2 if dtype is complex else 1
         out = np.zeros((groups, len(of._places), halves, WIDTH))
@@ -191,7 +191,7 @@ class Blocks:
 
 
 class Products(NamedTuple):
-    """Right-hand sides (f, c) of each member; what all add to answers and sizes (groups, 1 + rows, 8) and to squares."""
+    """Right-hand sides (f, c) of each member; sums over members of answers and sizes (groups, 1 + rows, 8) and of squares."""
 
     pushed: list[np.ndarray]
     answers: np.ndarray

@@ -19,8 +19,8 @@ from ...numerics.tangent import Tangent, normalized
 from ...validation.arguments import positions, refusal
 from .response import frequency_response
 
-# Of the largest share in a motion: what a message names.  tests/analysis/frequency/test_compliance.py::
-# test_motions_without_stiffness_are_named_where_they_move_the_frame
+# Relative to the largest part of a motion: smaller parts are not named in messages.
+# tests/analysis/frequency/test_compliance.py:: test_motions_without_stiffness_are_named_where_they_move_the_frame
 _LEADING = 0.1
 
 
@@ -50,7 +50,7 @@ def stiffness(
     name, chosen, motion = _motion(model, where, along, axes)
     _refuse_held(model, name, chosen, motion)
     found = compliance(model, where, along, axes)
-    size = np.sqrt(np.abs(found.diagonal()))  # rad are no m
+    size = np.sqrt(np.abs(found.diagonal()))  # so that rad and m do not mix
     return np.linalg.inv(found / np.outer(size, size)) / np.outer(size, size)
 
 
@@ -69,13 +69,13 @@ def _motion(
 
 
 def _refuse_free(model: LinearModel, name: str, chosen: list[int], motion: sp.csr_matrix) -> None:
-    """SingularResponseError where motions without stiffness move the frame along what was chosen."""
+    """SingularResponseError if motions without stiffness move the frame along the chosen directions."""
     free = model.zero_motions
     if not free.shape[1]:
         return
     motion = motion[:, : model.size]
     moved = (motion @ free).toarray()
-    # compared with the terms that cancel in it, and with the whole motion, whose columns have about unit length
+    # compared with the terms that cancel in it, and with the whole motion (columns have about unit length)
     unit = 1.0 / (abs(motion) @ model.scale)
     limit = DEPENDENT * np.maximum((abs(motion) @ abs(free)).toarray(), unit[:, None])
     driven = np.abs(moved) > limit
@@ -91,7 +91,7 @@ def _refuse_free(model: LinearModel, name: str, chosen: list[int], motion: sp.cs
 
 
 def _refuse_held(model: LinearModel, name: str, chosen: list[int], motion: sp.csr_matrix) -> None:
-    """ModelError where joints leave the frame no motion along what was chosen, or along a combination of it."""
+    """ModelError if joints prevent a motion of the frame along the chosen directions, or along a combination of them."""
     if not model.constraints.shape[0]:
         return
     slopes = model.constraints[:, : model.size] @ sp.diags(1.0 / model.scale, format="csr")
@@ -103,8 +103,9 @@ def _refuse_held(model: LinearModel, name: str, chosen: list[int], motion: sp.cs
     if held.shape[1]:
         infinite = held.max(axis=1) > _LEADING
         raise ModelError(
-            f"{model.name}: the stiffness at {name} is infinite along {_named(chosen, infinite)}, which joints hold, alone or "
-            f"together; expected directions that can move; {_others(chosen, infinite)}; compliance() has these, too, as zero"
+            f"{model.name}: the stiffness at {name} is infinite along {_named(chosen, infinite)}, which joints hold, "
+            f"alone or together; expected directions that can move; {_others(chosen, infinite)}; compliance() gives "
+            "zero for these"
         )
 
 

@@ -1,4 +1,4 @@
-"""Frequency response with pivoting, one frequency at a time: where elimination without pivots fails, and singular matrices."""
+"""Frequency response with pivoting, one frequency at a time, for matrices that are singular or fail without pivoting."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ from .equations import Equations
 from .stiffening import balanced
 from .sweep import Stopped
 
-# With a hundredth and a hundred times of both tests/analysis/frequency/test_sweep.py passes:
-_DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are looked for
-_UNMOVED = 1e-9  # of a force: component along a motion below which it does not drive it
+# tests/analysis/frequency/test_sweep.py passes with 0.01 and 100 times both:
+_DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are sought
+_UNMOVED = 1e-9  # relative to a force: smaller components do not drive a motion
 
-_SHIFT = EPS**0.5  # of the diagonal: makes a singular matrix solvable, and rounding over it is as small
+_SHIFT = (
+    EPS**0.5
+)  # relative to the diagonal: makes a singular matrix solvable, with an error as large as rounding divided by it
 _ROUNDS = 4  # of inverse iteration: motions 30 times as stiff as the shift are reduced to 1e-6
 
 
 def solve(
     model: LinearModel, system: Equations, f: np.ndarray, tell: Callable[[int], None] | None = None
 ) -> np.ndarray:
-    """The response (f, outputs, inputs) at frequencies f (Hz); SingularResponseError where it is infinite.
+    """The response (f, outputs, inputs) at frequencies f (Hz); SingularResponseError if it is infinite.
 
-    ``tell`` is called with how many are solved; raises :class:`.Stopped` after Ctrl-C.
+    ``tell`` is called with the number solved; raises :class:`.Stopped` after Ctrl-C.
     """
     values = np.zeros((len(f), *system.shape), dtype=complex)
     done = 0
@@ -48,7 +50,7 @@ def solve(
 
 def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> Iterator[np.ndarray]:
     n = system.n
-    # one random right-hand side more shows how large the inverse is
+    # a random right-hand side shows how large the inverse is
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
     batch = max(1, int(SIZES.pivoted_bytes / (16 * max(n**2, 144 * len(system.members), 1))))
     for start in range(0, len(f), batch):
@@ -81,7 +83,7 @@ def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         x = np.full(right.shape, np.inf + 0j)
         for k in range(len(z)):
-            # infinite answers are exactly singular; the caller treats them
+            # infinite answers mean an exactly singular matrix, which the caller handles
             with contextlib.suppress(np.linalg.LinAlgError):
                 x[k] = np.linalg.solve(z[k], right[k])
         return x
@@ -90,11 +92,11 @@ def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _bounded_solution(
     model, system, f: float, z: np.ndarray, b: np.ndarray, scale: np.ndarray, x: np.ndarray
 ) -> np.ndarray:
-    """x, or for a singular system the response where the inputs leave the singular motions alone; SingularResponseError else."""
+    """x, or if the system is singular the response if inputs do not drive the singular motions; else SingularResponseError."""
     left, s, right = np.linalg.svd(z)
     motions = right.conj().T
     doubtful = np.flatnonzero(s <= _DOUBTFUL * s[0])
-    # An SVD is right to rounding of the largest value.  Among the smallest alone, no larger ones are left to round.
+    # an SVD is accurate to rounding of the largest value, so repeat it on the smallest ones alone
     u, s[doubtful], v = np.linalg.svd(left[:, doubtful].conj().T @ z @ motions[:, doubtful])
     left[:, doubtful], motions[:, doubtful] = left[:, doubtful] @ u, motions[:, doubtful] @ v.conj().T
     dead = np.zeros(len(s), dtype=bool)
@@ -114,7 +116,7 @@ def _bounded_solution(
     x = motions[:, ~dead] @ (along[~dead] / s[~dead, None])
     return x - free @ (
         inertia @ (free.conj().T @ (mass @ x))
-    )  # as next to this frequency: they take no part by inertia
+    )  # as at neighboring frequencies, singular motions then take no part by inertia
 
 
 def _singular(model, system, f: float, which: int, motion: np.ndarray) -> SingularResponseError:
@@ -158,7 +160,7 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> Itera
 
 
 def _factorized(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:
-    """A solver for a matrix, refined once; None for an exactly singular one."""
+    """A solver for a matrix with one step of refinement; None if it is exactly singular."""
     try:
         lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
     except RuntimeError:
@@ -178,12 +180,12 @@ def _factorized(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:
 
 
 def _moves_freely(system: Equations, w: float, solve: Callable, scale: np.ndarray) -> bool:
-    """Whether some motion that the constraints allow has no stiffness beyond rounding.
+    """Whether some motion allowed by the constraints has no stiffness beyond rounding.
 
-    Judged by the motion itself, as for modes, independent of scales and of the size of reactions.
+    This is judged by the motion itself, as for modes, independent of scales and of the size of reactions.
     """
     n = system.n - system.multipliers
-    # two steps of inverse iteration towards the motion that meets least
+    # two steps of inverse iteration towards the motion of least stiffness
     motion = np.zeros(system.n)
     motion[:n] = start_vector(n)
     for _ in range(2):
@@ -199,14 +201,14 @@ def _moves_freely(system: Equations, w: float, solve: Callable, scale: np.ndarra
 def _decoupled_solution(
     model, system, f: float, z: sp.csc_matrix, m: sp.csc_matrix, b: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """As :func:`_bounded_solution` for a large system: a small shift makes it solvable, refinement takes it out again."""
+    """:func:`_bounded_solution` for a large system: a small shift makes it solvable, refinement removes the shift again."""
     n = system.n - system.multipliers
     shift = np.concatenate([np.full(n, _SHIFT), np.zeros(system.multipliers)])
     solve = _factorized((z + sp.diags(shift)).tocsc())
     x = solve(b)
     left = b - z @ x
     error, last = np.linalg.norm(left), np.inf
-    while error < 0.5 * last:  # along motions without stiffness it stays
+    while error < 0.5 * last:  # refinement does not act on motions without stiffness
         x, last = x + solve(left), error
         left = b - z @ x
         error = np.linalg.norm(left)
@@ -220,15 +222,15 @@ def _decoupled_solution(
         return x
     weighed = free.conj().T @ (sp.diags(scale) @ m @ sp.diags(scale))
     inertia = np.linalg.pinv(weighed @ free, rcond=left_by_rounding(), hermitian=True)
-    # with the multipliers that go with them
+    # with the multipliers that belong to them
     return x - _SHIFT * solve(free @ (inertia @ (weighed @ x)))
 
 
 def _free_motions(system: Equations, w: float, z: sp.csc_matrix, solve: Callable, scale: np.ndarray) -> np.ndarray:
     """All motions (n, k) without stiffness beyond rounding, orthonormal in scaled coordinates, by block inverse iteration.
 
-    Rounding may leave stiffness in some motions of a block that has hardly more of them than are free: it has twice as many
-    (K.-J. Bathe, "Finite Element Procedures" (1996), section 11.6, takes up to twice as many as are sought).
+    Rounding may give stiffness to motions of a block that is hardly larger than the number of free ones.  So the block has
+    twice as many (K.-J. Bathe, "Finite Element Procedures" (1996), section 11.6, takes up to twice the number sought).
     """
     n = system.n - system.multipliers
     most, count = n - system.multipliers, 4

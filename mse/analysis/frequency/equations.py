@@ -1,4 +1,4 @@
-"""The equations of a frequency response: ``Z q = b u`` and ``y = c q + d u`` at any frequency, of a linear model."""
+"""The equations of a linear model's frequency response: ``Z q = b u`` and ``y = c q + d u`` at any frequency."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from ...numerics.precision import EPS, left_by_rounding
 from ..modes.zero import faked_stiffness
 from .additions import Moved
 
-# Numbers that are no burden as a dense matrix; without any, responses are the same
+# Entries up to which a dense matrix is used; the responses do not depend on it
 # (tests/analysis/frequency/test_equations.py::test_held_coordinates_are_kept_sparse_or_not).
 _FEW = 1e6
-_SMALL_DIAGONAL = EPS**0.5  # of the largest entry of its row: scaled by a smaller one it would lose half its digits
-_SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices
+_SMALL_DIAGONAL = (
+    EPS**0.5
+)  # relative to the largest entry of the row: scaling by a smaller diagonal would lose half the digits
+_SMALL = 60  # models of at most this size are cut and multiplied as dense matrices
 
 
 class Polynomial(NamedTuple):
@@ -53,17 +55,17 @@ class Polynomial(NamedTuple):
 
 
 class MembersAdd(NamedTuple):
-    """How members move, and their stiffness by angular frequencies."""
+    """Motions of members, and their stiffness by angular frequencies."""
 
     moved: list[Moved]
     change: Callable[[np.ndarray], list[np.ndarray]]
 
 
 class Equations:
-    """``Z q = b u`` and ``y = c q + d u`` at any frequency: polynomials in ``i w``, and the members, from those of the model.
+    """``Z q = b u`` and ``y = c q + d u`` at any frequency: polynomials in ``i w``, and members with a dynamic stiffness.
 
-    Where the model stands for a ``whole`` with constraints, ``back`` (whole.size, n) leads from its coordinates to those of
-    the whole; the last ones may be multipliers.
+    If the model replaces a ``whole`` with constraints, ``back`` (whole.size, n) gives the coordinates of the whole; the last
+    coordinates may be multipliers.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class Equations:
         self.complex = velocity.nnz > 0 or bool(lossy) or laws is not None
         small = n <= _SMALL
         whole = stiffness, velocity, model.full_mass
-        # scipy.sparse would take longer to cut small matrices than it takes to solve them
+        # cutting small matrices with scipy.sparse would take longer than solving them
         reactions = model.read_reactions(np.arange(len(model.outputs)) if small else o)
         channels = model.drive, model.force, model.measure, reactions
         if small:
@@ -99,7 +101,7 @@ class Equations:
             k = stiffness[:n, :n] if lossy else model.K
             self.matrix = Polynomial(k, model.Lambda, model.M, laws and laws.cut(slice(n), slice(n)))
         if len(model.prescribed):
-            # rows of the constrained coordinates, and columns where these are others
+            # rows of the constrained coordinates, or columns if others are wanted
             prescribed = [a[n:] for a in whole]
             columns = prescribed if self.symmetric else [a[:, n:].T for a in whole]
             if not small and prescribed[0].shape[0] * n < _FEW:
@@ -124,14 +126,14 @@ class Equations:
             self._direct = Polynomial(none[2], none[2], none[2])
         self.dragged, self.reads = [], []
         if len(model.members):
-            # motion of each member by inputs, and its part in what sensors read, (k, inputs or outputs)
+            # motion of each member by inputs, and its contribution to what sensors read, (k, inputs or outputs)
             self.dragged, self.reads = (
                 self.members.on_held(x.toarray() if sp.issparse(x) else x) for x in (drive, react.T)
             )
 
     @cached_property
     def _terms(self) -> Polynomial:
-        """Magnitudes of all terms in the equations of the whole, where canceled terms still show."""
+        """Magnitudes of all terms in the equations of the whole, including terms that cancel."""
         whole = self.whole
         k = abs(whole.K) if self.back is None else uncanceled(whole)
         return Polynomial(k, abs(whole.Lambda), abs(whole.M))
@@ -144,7 +146,7 @@ class Equations:
 
     @cached_property
     def pushes(self) -> np.ndarray:
-        """Rounding (n, inputs) of the forces of inputs where constraints balance them."""
+        """Rounding (n, inputs) of input forces that constraints balance."""
         if self.back is None:
             return np.zeros((self.n, self.shape[1]))
         force = abs(self.whole.force[: self.whole.size, self._chosen]).sum(axis=0)
@@ -152,19 +154,19 @@ class Equations:
 
     @cached_property
     def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sizes of the coordinates but multipliers in k, c, m (n, 3), and up to which they are rounding."""
+        """Sizes of the coordinates except multipliers in k, c, m (n, 3), and their rounding."""
         n = self.n - self.multipliers
         own = np.empty((n, 3))
         for j, a in enumerate(self.matrix[:3]):
             a = sp.csr_matrix(a[:n, :n])
             diagonal, row = np.abs(a.diagonal()), abs(a).max(axis=1).toarray().ravel() if n else np.zeros(0)
-            # a zero on the diagonal is no measure of its row
+            # a zero on the diagonal does not measure its row
             own[:, j] = np.where(diagonal > _SMALL_DIAGONAL * row, diagonal, row)
         single = sp.identity(n, format="csc") if self.back is None else self.back.tocsc()[:, :n]
         return own, np.stack([faked_stiffness(single, self.whole, a) for a in self._terms[:3]], axis=1)
 
     def swept(self, drive: Polynomial) -> tuple[Polynomial, Polynomial] | None:
-        """The matrix and what drives it, with signs of rows that make it symmetric; None where no signs do."""
+        """The matrix and its right-hand sides, with signs of rows that make it symmetric; None if no signs do."""
         if self.symmetric:
             return self.matrix, drive
         if self._mirror is None:
@@ -173,7 +175,7 @@ class Equations:
 
     @cached_property
     def added(self) -> MembersAdd | None:
-        """What members add to the matrix and to what drives and reads it; None without members."""
+        """What members add to the matrix, its right-hand sides and the outputs; None without members."""
         if not len(self.members):
             return None
         signs = np.ones(self.n) if self.symmetric else self._mirror
@@ -184,13 +186,13 @@ class Equations:
         return MembersAdd(moved, self.members.change)
 
     def sizes(self, w: np.ndarray) -> np.ndarray:
-        """Size of the terms in the dynamic stiffness of coordinates but multipliers (f, n), at angular frequencies w (f,)."""
+        """Size of the terms in the dynamic stiffness of coordinates except multipliers (f, n), at angular frequencies w (f,)."""
         own, faked = (a @ np.stack([np.ones_like(w), w, w**2]) for a in self._sizes)
-        # a coordinate that has only rounding is measured by the terms that canceled in it
+        # if only rounding is left of a coordinate, the terms that canceled are its size
         return np.where(own > faked, own, faked / left_by_rounding()).T
 
     def direct(self, w: np.ndarray) -> np.ndarray:
-        """d without the members' part, (f, outputs, inputs), at angular frequencies w (f,)."""
+        """d without the members' contribution, (f, outputs, inputs), at angular frequencies w (f,)."""
         return self._direct.at(w)
 
     def add_direct(self, values: np.ndarray, w: np.ndarray) -> None:
@@ -203,7 +205,7 @@ class Equations:
                 values[first : first + block] += self.direct(w[first : first + block])
 
     def couplings(self, w: np.ndarray, change: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """b, c, d at the angular frequencies w (f,), for the stiffness ``change``, (f, k, k) of each member."""
+        """b, c, d at angular frequencies w (f,) for the members' stiffness ``change``, (f, k, k) each."""
         b, c, d = self.drive.at(w), self.read.at(w), self.direct(w)
         for (to, on), own, dragged, reads in zip(self.members.local, change, self.dragged, self.reads, strict=True):
             pull, pulled = own @ dragged, reads.T @ own

@@ -1,8 +1,8 @@
-"""Long sweeps by rational interpolation: some frequencies solved, the others between them, with an error below a bound.
+"""Long sweeps by rational interpolation: some frequencies are solved, the others interpolated with an error below a bound.
 
-Why not a library: ``scipy.interpolate.AAA`` (from SciPy 1.15 on) fits one function with weights of its own; here all
-responses of a window share their weights, so that choosing them costs as much for a hundred responses as for one, and the error
-between the samples is estimated.
+Why not a library: ``scipy.interpolate.AAA`` (from SciPy 1.15 on) fits one function with its own weights.  Here all responses in a
+window share their weights, so choosing them costs as much for a hundred responses as for one, and the error between the
+samples is estimated.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from .sweep import Stopped
 
 _WINDOW = 2048  # consecutive frequencies that share one interpolant, or half as many, a quarter ...
-_SAMPLES = 41  # of them solved
-_HELD_OUT = 9  # solved besides, for the error alone, where a fit that goes on to rounding differs most
-_AT_ONCE = 1_000_000  # responses solved before they are put in their place
-_COLUMNS = 4  # combinations of responses that choose the weights for all
-# Shares of the bound: within which interpolants must agree, and to which they are fitted.  With ten times of either, errors are
-# too large, with a thousandth of the first, and a hundred-thousandth of the second, too many frequencies are solved
+_SAMPLES = 41  # solved frequencies in a window
+_HELD_OUT = 9  # solved in addition, only to measure the error, where the fit to rounding differs most
+_AT_ONCE = 1_000_000  # responses solved before they are stored
+_COLUMNS = 4  # combinations of responses that determine the weights for all
+# Fractions of the bound: agreement required of interpolants, and accuracy of the fit.  With ten times either, errors are too
+# large; with a thousandth of the first or a hundred-thousandth of the second, too many frequencies are solved
 # (tests/analysis/frequency/test_resonance_grid.py::test_resonances_between_the_samples_stay_within_the_bound,
 # test_only_the_window_with_a_kink_is_solved_to_the_end).
 _SAFETY, _SMALLEST = 0.1, 0.01
@@ -28,26 +28,27 @@ _SAFETY, _SMALLEST = 0.1, 0.01
 def interpolated(
     solve: Callable[[np.ndarray], np.ndarray], f: np.ndarray, unit: np.ndarray, bound: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Responses (f, outputs, inputs), which frequencies (f,) were solved, and the largest error estimated of the others.
+    """Responses (f, outputs, inputs), which frequencies (f,) were solved, and the largest estimated error of the others.
 
-    ``solve`` gives responses at some frequencies; ``unit`` (outputs, inputs) numbers responses that are measured together: errors
-    are relative to the largest response of a number, anywhere.  In windows of ascending frequencies a barycentric rational
-    function is fitted (AAA: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM J. Sci. Comput. 40 (2018) A1494).  It is taken
-    where one from three quarters of its samples agrees with it at every frequency to a tenth of ``bound``, and so do
-    frequencies that neither has seen; else the window is halved, and in the end all of it solved.  Those are sought where a
-    resonance much narrower than the spacing of the samples may be hit: it is seen if what it adds to them is above rounding.
+    ``solve`` gives responses at some frequencies.  ``unit`` (outputs, inputs) numbers responses that are measured together:
+    errors are relative to the largest response with the same number.  In each window of ascending frequencies a barycentric
+    rational function is fitted (AAA: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM J. Sci. Comput. 40 (2018) A1494).  It is
+    accepted if a fit to three quarters of its samples agrees with it at every frequency to a tenth of ``bound``, and so do some
+    solved frequencies that neither fit has seen.  Otherwise the window is halved, and finally all of it is solved.  The check
+    frequencies are chosen where a resonance much narrower than the sample spacing may be: it shows if its effect on the samples
+    is above rounding.
 
-    Raises :class:`.Stopped` where ``solve`` does, with what was solved until then and the windows that were taken.
+    Raises :class:`.Stopped` if ``solve`` does, with the frequencies solved until then and the windows accepted.
     """
     grid, back = np.unique(f, return_inverse=True)
     values = np.zeros((len(grid), unit.size), dtype=complex)
     solved = np.zeros(len(grid), dtype=bool)
-    known = solved.copy()  # those interpolated among them
+    known = solved.copy()  # solved or interpolated
     rng = np.random.default_rng(0)
     mix = rng.standard_normal((unit.size, min(_COLUMNS, unit.size)))
     todo = [np.arange(a, min(a + _WINDOW, len(grid))) for a in range(0, len(grid), _WINDOW)]
     worst, size, scale = 0.0, np.zeros(unit.size), np.ones(unit.size)
-    missed = np.zeros(len(grid))  # by how much what was there before they were solved
+    missed = np.zeros(len(grid))  # error of the interpolation at frequencies solved afterwards
 
     def look(wanted: list[np.ndarray]) -> None:
         nonlocal size
@@ -83,7 +84,7 @@ def interpolated(
                 again += np.array_split(w, 2)
         look([checks for *_, checks in fitted])
         for w, error, checks in fitted:
-            error = max(error, missed[checks].max())  # they are where it is largest, as far as one can tell
+            error = max(error, missed[checks].max())  # the checks are where the error is expected to be largest
             if error <= bound:
                 worst = max(worst, error)
                 known[w] = True
@@ -96,7 +97,7 @@ def interpolated(
 
 
 def _samples(solved: np.ndarray) -> np.ndarray:
-    """Numbers of samples in a window, closer towards its ends; all of a small one."""
+    """Numbers of samples in a window, denser towards its ends; all of a small window."""
     count = len(solved)
     if count < 2 * (_SAMPLES + _HELD_OUT):
         return np.arange(count)
@@ -105,21 +106,21 @@ def _samples(solved: np.ndarray) -> np.ndarray:
 
 
 def _largest(size: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Largest response of those measured together, for each response, from the largest of each."""
+    """For each response, the largest one of those measured together, from the size of each."""
     largest = np.zeros(unit.max(initial=0) + 1)
     np.maximum.at(largest, unit, size)
     return np.where(largest > 0, largest, 1.0)[unit]
 
 
 def _fitted(f, values, samples, scale, mix, bound: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
-    """Error estimated, relative to ``scale``, the interpolant (f, responses) in a window, and numbers of checks to solve."""
+    """Estimated error relative to ``scale``, the interpolant (f, responses) in a window, and numbers of checks to solve."""
     x = (2.0 * f - f[0] - f[-1]) / (f[-1] - f[0])
     seen = values[samples] / scale
     few = seen @ mix
     few = few / np.maximum(np.abs(few).max(axis=0), 1e-300)
     if (support := _support(x[samples], few, _SMALLEST * bound)) is None:
         return np.inf, None, None
-    # without a quarter of the samples: poles that are accidents of sampling move
+    # a fit without a quarter of the samples: spurious poles move
     most = np.flatnonzero(np.arange(len(samples)) % 4 != 2)
     if (other := _support(x[samples[most]], few[most], _SMALLEST * bound)) is None:
         return np.inf, None, None
@@ -127,8 +128,8 @@ def _fitted(f, values, samples, scale, mix, bound: float) -> tuple[float, np.nda
     error = np.abs(whole - _between(x, samples[most], seen[most], *other)).max() / _SAFETY
     if not error <= bound:
         return np.inf, None, None
-    # what a narrow resonance between the samples adds to them may be far below the bound: fitted as far as rounding allows,
-    # it shows where to look
+    # the effect of a narrow resonance between the samples on them may be far below the bound; a fit to rounding shows where
+    # it may be
     last = _support(x[samples], few, 0.0, support[0])
     apart = np.abs(_between(x, samples, few, *last) - _between(x, samples, few, *support)).max(axis=1)
     apart[samples] = -1.0
@@ -137,9 +138,9 @@ def _fitted(f, values, samples, scale, mix, bound: float) -> tuple[float, np.nda
 
 
 def _support(at, few, tolerance: float, support: Sequence[int] = ()) -> tuple[list[int], np.ndarray] | None:
-    """Numbers of the samples (s, columns) that AAA goes through, from some on, and weights; None where it does not settle.
+    """Numbers of the samples (s, columns) that AAA interpolates, from ``support`` on, and weights; None if it does not settle.
 
-    With a tolerance of zero it takes as many as are safe.
+    With zero tolerance it takes as many as are numerically safe.
     """
     support, weights = list(support), np.zeros(0)
     rest = np.setdiff1d(np.arange(len(at)), support)
@@ -161,7 +162,7 @@ def _support(at, few, tolerance: float, support: Sequence[int] = ()) -> tuple[li
 
 
 def _between(x, samples, seen, support: list[int], weights: np.ndarray) -> np.ndarray:
-    """The rational function through values (s, responses) at samples of x, by its support among them, at all x."""
+    """The rational function through values (s, responses) at ``samples`` of x, evaluated at all x."""
     if not support:
         return np.repeat(seen.mean(axis=0)[None], len(x), axis=0)
     out = np.empty((len(x), seen.shape[1]), dtype=complex)

@@ -1,4 +1,4 @@
-"""Frequency grids that resolve every resonance of a damped model, from its modes, and checked against its response."""
+"""Frequency grids that resolve every resonance of a damped model, made from its modes and checked against its response."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from .sweep import Sweep
 
 _PER_DECADE = 30
 _FEWEST = 4  # points in a width
-# The most, with which cubic interpolation is right to rounding
+# the most: cubic interpolation is then accurate to rounding
 # (tests/analysis/frequency/test_resonance_grid.py::test_what_makes_no_grid_is_refused)
 _MOST = 1e4
 _FIRST_COUNT = 20
-# Of the frequency: width assumed where a resonance has none; with a hundredth and a hundred times of it points are too near or
-# too far (tests/analysis/frequency/test_resonance_grid.py::test_undamped_resonances_are_surrounded_and_left_out).
+# Relative width assumed for undamped resonances; with 0.01 and 100 times this, points are too near or too far
+# (tests/analysis/frequency/test_resonance_grid.py::test_undamped_resonances_are_surrounded_and_left_out).
 _UNDAMPED = 1e-4
-# Of its size: how far cubic interpolation may miss the response between neighbors; with a hundred times of it one is missed
+# Relative error allowed for cubic interpolation between neighbors; with a hundred times this a resonance is missed
 # (tests/analysis/frequency/test_resonance_grid.py::test_a_resonance_that_only_a_dashpot_makes_is_resolved).
 _MISS = 0.02
 _ROUNDS = 30
-# For each point, its response and the comparison with its neighbors: 300 are taken, and less than that or three times as many are
-# told wrongly (tests/analysis/test_resources.py::test_memory_is_told_as_it_is_taken).
+# Bytes for each point, for its response and the comparison with neighbors: measured 300; with less than that or three times this
+# the message is wrong (tests/analysis/test_resources.py::test_memory_is_told_as_it_is_taken).
 _BYTES = 400.0
 
 
@@ -109,9 +109,9 @@ def resonance_grid(
 ) -> ResonanceGrid:
     """See :meth:`.LinearModel.resonance_grid`.
 
-    Resonances are the modes of the model, counted so that none is missed; widths follow from its damping and ``loss``, exactly
-    with viscous damping up to 600 coordinates, to first order of the damping otherwise.  First order misses strong dampers, which
-    constrain what they connect: so the response to a random force is computed, and intervals are halved until cubic
+    Resonances are the modes of the model, counted so that none is missed.  Widths follow from its damping and ``loss``: exactly
+    with viscous damping up to 600 coordinates, to first order of the damping otherwise.  First order misses strong dampers,
+    which constrain what they connect.  So the response to a random force is computed, and intervals are halved until cubic
     interpolation between neighbors agrees with it to 2 %.
     """
     low = number(model.name, "low_hz", low_hz, unit="Hz", above=0.0)
@@ -129,7 +129,7 @@ def resonance_grid(
     with Task(model.name, "looking for resonances", show=progress) as task:
         try:
             found, widths = resonances(model, loss_of_parts, low, high)
-        except Interrupted as interrupted:  # with some of the modes, and no grid yet
+        except Interrupted as interrupted:  # some modes are known, but no grid yet
             raise KeyboardInterrupt from interrupted
         start = about(model.name, found, widths, low, high, points_per_width)
         f, unresolved, unsolved, stopped = start, 0, 0, False
@@ -141,17 +141,17 @@ def resonance_grid(
         how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
         notes = [f"{len(found)} resonances from {how}, {points_per_width:g} points in each width"]
         if len(f) > len(start):
-            notes.append(f"{len(f) - len(start)} frequencies more where the response to a random force asked for them")
+            notes.append(f"{len(f) - len(start)} further frequencies, to resolve the response to a random force")
         if stopped:
-            notes.append(f"interrupted: {unresolved} intervals were not compared with it to the end")
+            notes.append(f"interrupted: {unresolved} intervals were not fully compared with it")
         elif unresolved:
-            notes.append(f"{unresolved} intervals still miss it by more than {100 * _MISS:g} %")
+            notes.append(f"{unresolved} intervals still deviate from it by more than {100 * _MISS:g} %")
         if unsolved:
             notes.append(
                 f"at {unsolved} frequencies that response could not be solved without pivoting: nothing was added there"
             )
         if np.any(widths == 0):
-            notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid leaves them out by a hair")
+            notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid stops just beside them")
         grid = ResonanceGrid(model.name, f, found, widths, float(points_per_width), len(f) - len(start), tuple(notes))
         if stopped:
             raise Interrupted(
@@ -163,7 +163,7 @@ def resonance_grid(
 
 
 def _by_damped_modes(model: LinearModel) -> bool:
-    """Whether widths come from damped modes, which large models take too long for."""
+    """Whether widths come from damped modes, which take too long for large models."""
     dense = model.size <= SIZES.dense_modes and not model.members
     return model.skew is not None or (dense and model.Lambda.nnz > 0)
 
@@ -198,7 +198,7 @@ def resonances(
             structural[k] += np.vdot(shapes[:, k], system.members.sparse(change).imag @ shapes[:, k]).real
     widths[moving] = np.maximum(viscous[moving] + structural[moving] / rates[moving], 0.0)
     f, widths = rates / (2 * np.pi), widths / (2 * np.pi)
-    # a motion damped within its own period is no resonance
+    # a motion damped within its own period is not a resonance
     inside = moving & (f + widths >= low) & (f - widths <= high) & (widths < 2 * f)
     order = np.argsort(f[inside], kind="stable")
     f, widths = f[inside][order], widths[inside][order]
@@ -225,7 +225,7 @@ def about(
     for f, b, damped, count, below, above in zip(resonances, half, widths > 0, most, left, right, strict=True):
         away = b * np.sinh(step * (np.arange(int(count) + 1) + (0.0 if damped else 0.5)))
         near = np.concatenate([f - away[::-1], f + away])
-        # each side ends where the next resonance is nearer, but for the points in the width itself
+        # each side ends where the next resonance is nearer, except for points within the width itself
         within = ((near >= below) & (near <= above)) | (np.abs(near - f) <= b)
         points.append(near[within & (near >= low) & (near <= high)])
     f = np.unique(np.concatenate(points))
@@ -234,7 +234,7 @@ def about(
 
 
 class _Unfinished(KeyboardInterrupt):
-    """Ctrl-C ended the comparison with the response: the grid then, and how many of its intervals were not compared."""
+    """Ctrl-C ended the comparison with the response: the grid so far, and how many of its intervals were not compared."""
 
     def __init__(self, f: np.ndarray, unresolved: int):
         super().__init__()
@@ -242,7 +242,7 @@ class _Unfinished(KeyboardInterrupt):
 
 
 def _pivoted(model: LinearModel, loss_of_parts, push: sp.csr_matrix) -> Callable:
-    """What a sweep gives, with pivoting: the response to one force (1, n) along itself, and where it is good."""
+    """A sweep with pivoting: the response (1, n) along a force to that force, and where it is accurate."""
     held, name = len(model.prescribed), ("random force",)
     along = sp.hstack([push, sp.csr_matrix((1, held))], format="csr")
     probed = replace(
@@ -259,11 +259,11 @@ def _pivoted(model: LinearModel, loss_of_parts, push: sp.csr_matrix) -> Callable
 
 
 def _refined(model: LinearModel, loss_of_parts, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """The grid with intervals halved where cubic interpolation misses the response, how many still do, and points unsolved."""
+    """The grid with intervals halved if cubic interpolation misses the response; how many still do; number of unsolved points."""
     model, _ = unconstrained(model)
     none = np.zeros(0, dtype=int)
     system = Equations(model, none, none, loss_of_parts)
-    # a force on everything that has mass moves every mode
+    # a force on every coordinate with mass moves every mode
     mass = model.M.diagonal()
     force = np.random.default_rng(0).standard_normal(model.size) * np.sqrt(np.abs(mass))
     push = sp.csr_matrix(force[None])
@@ -300,7 +300,7 @@ def _refined(model: LinearModel, loss_of_parts, f: np.ndarray, poles: np.ndarray
                 if i != j:
                     weight *= (middle - f[first + j]) / (f[first + i] - f[first + j])
             guess += weight * values[first + i]
-        # no interpolation across an undamped resonance; unsolved points are not compared
+        # no interpolation across undamped resonances; unsolved points are not compared
         wrong = np.abs(guess - found) > _MISS * np.maximum(
             np.abs(found), np.minimum(np.abs(values[k]), np.abs(values[k + 1]))
         )

@@ -163,8 +163,8 @@ def frequency_response(
 ) -> FrequencyResponse:
     """See :meth:`.LinearModel.frequency_response`.
 
-    Prescribed displacements enter with the stiffness, damping and mass that they drag along; force sensors read the reaction
-    that constrains them; exact members enter with their dynamic stiffness.
+    Prescribed displacements enter with the stiffness, damping and mass that they move; force sensors read the reaction that
+    constrains them; exact members enter with their dynamic stiffness.
     """
     f = np.atleast_1d(frequencies(model.name, frequencies_hz))
     if f.ndim != 1:
@@ -199,7 +199,7 @@ def frequency_response(
             so_far = FrequencyResponse(
                 model.name, f[stopped.solved], stopped.values[stopped.solved], *names, tuple(notes), model.parameters
             )
-            raise Interrupted(f"{model.name}: {how}, which this error has as its result", so_far) from None
+            raise Interrupted(f"{model.name}: {how}, see the result of this error", so_far) from None
         return task.finished(FrequencyResponse(model.name, f, values, *names, notes, model.parameters))
 
 
@@ -214,7 +214,7 @@ def _response(
         return solve(model, system, f, task.tell), ()
     swept = system.swept(system.drive)
     if swept is None:
-        note = "solved one by one with pivoting: elimination without is for symmetric matrices"
+        note = "solved one by one with pivoting, since elimination without pivoting is for symmetric matrices"
         return solve(model, system, f, task.tell), (note,)
     sweep = Sweep(model.name, *swept, system.read, system.added, system.multipliers)
     pivoted: list[float] = []
@@ -225,7 +225,7 @@ def _response(
             stopped = False
         except Stopped as stop:
             values, good, stopped = stop.values, stop.solved, True
-        # joints often leave zero-stiffness motions, whose rounding at 0 Hz no check of an answer distinguishes from stiffness
+        # joints often leave zero-stiffness motions; at 0 Hz no check of an answer can tell their rounding from stiffness
         good &= (f > 0) | (system.back is None)
         system.add_direct(values, 2 * np.pi * f)
         if stopped:
@@ -255,9 +255,9 @@ def _response(
         values = direct(f, task)
     if pivoted:
         few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
-        why = f"elimination without missed its check, a residual below {BACKWARD:.0e}"
+        why = f"without pivoting the check failed (a residual above {BACKWARD:.0e})"
         if system.multipliers:
-            why += ", or constraints cost it half of its digits"
+            why += ", or constraints cost half of the digits"
         if model.members:
             why += ", or a dynamic stiffness is unsymmetric there"
         notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
@@ -265,9 +265,9 @@ def _response(
 
 
 def unconstrained(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix | None]:
-    """The model in independent coordinates, or if large with multipliers among them, and what leads back (n, size).
+    """The model in independent coordinates, or if large with multipliers, and the matrix back to its coordinates (n, size).
 
-    Itself and None without constraints.
+    Without constraints the model itself and None.
     """
     if not model.constraints.shape[0]:
         return model, None

@@ -1,4 +1,4 @@
-"""Equations with multipliers, ``[[Z, A^T], [A, 0]]``, made fit for elimination without pivoting: stiffened along A."""
+"""Equations with multipliers, ``[[Z, A^T], [A, 0]]``, stiffened along A so that elimination without pivoting is accurate."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from .equations import Polynomial
 
 
 def balanced(rows: sp.csr_matrix, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How stiff constraints A (m, n) are made beside coordinates with terms of this size (n,), and all sizes (n + m,) then.
+    """Stiffness given to constraints A (m, n) on coordinates with terms of this size (n,), and all sizes (n + m,) with it.
 
-    A constraint counts as stiff as the coordinates it constrains: many have no other stiffness.
+    A constraint gets the stiffness of the coordinates it constrains; many of these have no other stiffness.
     """
     squares = rows.multiply(rows).tocsr()
     length2 = squares @ np.ones(rows.shape[1])
     filled, known = size, size > 0
     while not known.all():
-        # coordinates without any terms are as stiff as the constraints on them, and these as the others that they hold
+        # coordinates without terms take the stiffness of their constraints, and these that of other coordinates they constrain
         of_known = squares @ known.astype(float)
         row = np.divide(squares @ filled, of_known**2, out=np.zeros(len(length2)), where=of_known > 0)
         filled = np.where(known, filled, squares.multiply(row[:, None]).max(axis=0).toarray().ravel())
@@ -31,16 +31,17 @@ def balanced(rows: sp.csr_matrix, size: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 class Stiffening:
-    """``Z + A^T D A`` for Z: the same solutions q where ``A q = 0``, and pivots of q that no longer depend on what A holds.
+    """``Z + A^T D A`` for Z: the same solutions q if ``A q = 0``, and pivots of q that do not depend on what A constrains.
 
-    The multipliers are the last ``count`` coordinates, the diagonal D goes by the sizes of the terms in Z at the frequencies of
-    a part of the sweep.  Where ``A q = b`` drives the constraints, multipliers come out less by ``D b``.
+    The multipliers are the last ``count`` coordinates.  The diagonal D follows from the sizes of the terms in Z at the
+    frequencies of a part of the sweep.  If ``A q = b`` drives the constraints, the computed multipliers are too small by ``D
+    b``.
     """
 
     def __init__(self, matrix: Polynomial, drive: Polynomial, read: Polynomial, count: int):
         self._rows = sp.csr_matrix(matrix.k[-count:, :-count]).real
         self._driven, self._read = sp.csr_matrix(drive.k[-count:]), sp.csr_matrix(read.k[:, -count:])
-        # all pairs of entries of each row
+        # all pairs of entries in each row
         lengths = np.diff(self._rows.indptr)
         row = np.repeat(np.arange(count), lengths**2)
         place = np.arange(len(row)) - np.repeat(np.cumsum(lengths**2) - lengths**2, lengths**2)
@@ -51,7 +52,7 @@ class Stiffening:
         return tuple(self._rows.indices[k] for k in self._pairs[1:])
 
     def place(self, elimination: Elimination, first: np.ndarray, rows: np.ndarray) -> None:
-        """Find the places of all entries among those of a pattern."""
+        """Find the places of all entries in a pattern."""
         number = elimination.numbers(first, rows, *self.pattern())
         of = np.flatnonzero(number >= 0)
         row, i, k = (a[of] for a in self._pairs)
@@ -61,19 +62,19 @@ class Stiffening:
         )
 
     def at(self, sizes: np.ndarray) -> Stiffened:
-        """For coordinates with terms of these sizes (n, p) in each part of a sweep."""
+        """The stiffening for coordinates with terms of these sizes (n, p) in each part of a sweep."""
         stiffness, sizes = (np.stack(a, axis=1) for a in zip(*(balanced(self._rows, s) for s in sizes.T), strict=True))
         return Stiffened(self, stiffness, sizes)
 
 
 class Stiffened:
-    """What :class:`Stiffening` adds in each part of a sweep, for D ``stiffness`` (m, p); ``sizes`` (n + m, p) are with it."""
+    """The terms of :class:`Stiffening` in each part of a sweep, for D ``stiffness`` (m, p); ``sizes`` (n + m, p) include them."""
 
     def __init__(self, stiffening: Stiffening, stiffness: np.ndarray, sizes: np.ndarray):
         self._of, self._stiffness, self.sizes = stiffening, stiffness, sizes
 
     def coefficients(self, values: np.ndarray) -> np.ndarray:
-        """Coefficients (p, entries, 4) of all entries, from those without it (entries, 4)."""
+        """Coefficients (p, entries, 4) of all entries, given those without the stiffening (entries, 4)."""
         out = np.repeat(values[None], self._stiffness.shape[1], axis=0)
         out[:, :, 0] += (self._of._by_row @ self._stiffness).T
         return out
@@ -90,7 +91,7 @@ class Stiffened:
         return (rows.T @ (self._stiffness * (rows @ x[: rows.shape[1]]))).T
 
     def complete(self, values: np.ndarray, part: np.ndarray) -> None:
-        """Adds to values (f, outputs, inputs), of frequencies in these parts (f,), what multipliers read lack."""
+        """Add what computed multipliers lack to values (f, outputs, inputs) at frequencies in these parts (f,)."""
         of = self._of
         if of._driven.nnz and of._read.nnz:
             for p, own in enumerate(self._stiffness.T):

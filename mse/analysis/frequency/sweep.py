@@ -26,31 +26,31 @@ from .equations import MembersAdd, Polynomial
 from .law_terms import AtFrequencies, LawTerms
 from .stiffening import Stiffened, Stiffening
 
-# Error of Z that an elimination may have made, relative to its entries: with a hundred times of it a wrong entry passes, with a
-# hundredth of it good ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
+# Allowed error of the eliminated Z relative to its entries: with a hundred times this a wrong entry passes, with a hundredth good
+# ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
 # test_tiny_pivots_do_not_pass in the same file)
 BACKWARD = 1e-12
-# Error of a known answer from which on Z is singular to rounding: with a ten-thousandth of it qualities of 1e10 do not pass, with
-# ten thousand times of it rounding does
+# Error of a known answer above which Z counts as singular: with a ten-thousandth qualities of 1e10 do not pass, with ten thousand
+# times this rounding does
 # (tests/analysis/frequency/test_sweep.py::test_what_losses_alone_hold_at_resonance_is_swept,
 # test_a_resonance_that_is_read_and_hardly_driven_does_not_pass).
 _FORWARD = 1e-3
-_LARGEST_INVERSE = _FORWARD / EPS  # rounding over it is as large
-# The same with constraints: stiffening them costs digits that pivoting keeps, so pivoting is used where half of them are lost
+_LARGEST_INVERSE = _FORWARD / EPS  # rounding times this gives that error
+# The same with constraints: stiffening costs digits that pivoting keeps, so pivoting is used if half of them are lost
 # (tests/analysis/frequency/test_stiffening.py::test_digits_that_stiffening_costs_close_to_a_resonance_come_back_by_pivoting).
 _FORWARD_STIFFENED = EPS**0.5
-# Of frequencies that share one known answer, scaled for them: with a hundred times of it wrong soft entries pass
+# Ratio of frequencies that share a known answer, which is scaled for them: with a hundred times this wrong soft entries pass
 # (tests/analysis/frequency/test_sweep.py::test_the_check_sees_soft_entries_beside_stiff_ones_over_a_wide_band).
 _SPAN = 4.0
-# Bytes that are computed before they are put in their place: little beside wide results
-# (tests/analysis/test_resources.py::test_a_wide_sweep_holds_its_result_once), not beside a call.
+# Bytes computed before they are stored: little compared with wide results
+# (tests/analysis/test_resources.py::test_a_wide_sweep_holds_its_result_once), but much compared with a call.
 _AT_ONCE = 8e6
-_PIECES = 6  # of work for each thread, so that none waits long for another
+_PIECES = 6  # pieces of work for each thread, so that none waits long for another
 _TINY = np.finfo(float).tiny
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C ended a sweep; ``values`` are good where ``solved`` (f,) says so, so many of them ``interpolated``."""
+    """Ctrl-C ended a sweep; ``values`` are valid at ``solved`` frequencies (f,), of which ``interpolated`` are interpolated."""
 
     def __init__(self, values: np.ndarray, solved: np.ndarray, interpolated: int = 0):
         super().__init__()
@@ -58,9 +58,9 @@ class Stopped(KeyboardInterrupt):
 
 
 class _Known(NamedTuple):
-    """Right-hand sides ``Z x`` with known x, one for each part of the sweep (p,), whose frequencies it is scaled for."""
+    """Right-hand sides ``Z x`` with known x, one for each part of the sweep (p,), scaled for its frequencies."""
 
-    part: np.ndarray  # of each group of frequencies
+    part: np.ndarray  # part of each group of frequencies
     right: np.ndarray  # coefficients (p, n, 4) of Z x in the fill-reducing ordering
     answers: np.ndarray  # coefficients (p, 1 + rows, 4) of x^T Z x and of all border rows times x
     sizes: np.ndarray  # sums of their magnitudes (p, 1 + rows, 3)
@@ -76,8 +76,8 @@ class _Known(NamedTuple):
 class Sweep:
     """``Z x = b`` and ``c x`` at many frequencies: Z (n, n) symmetric, complex or not, b (n, inputs), c (outputs, n).
 
-    Few inputs and outputs both go into the border of the elimination; where one of them is many, the fewer go there, L is
-    kept and substituted back.  The last ``multipliers`` coordinates are those of constraints.
+    If there are few inputs and outputs, both go into the border of the elimination.  If there are many of one kind, only the
+    fewer go there, and L is stored and substituted back.  The last ``multipliers`` coordinates belong to constraints.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Sweep:
         self._shape, self._turned = (outputs, inputs), outputs < inputs
         few, many = (read, drive.T) if self._turned else (drive.T, read)
         self._few, self._many = sorted((inputs, outputs))
-        # substituting back costs as much as one more row of the border for each of the fewer
+        # for each of the fewer, substituting back costs as much as another border row
         self._keep = self._many > 4 + 2 * self._few
         self._additions = self._stiffening = self._terms = None
         patterns = []
@@ -139,11 +139,13 @@ class Sweep:
                 self._read = self._terms.read(self._read)
         else:
             self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
-        self._entries = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border  # a frequency
+        self._entries = (
+            self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border
+        )  # per frequency
         self._sizes = self._row_sizes(n - multipliers)
 
     def _row_sizes(self, n: int) -> np.ndarray:
-        """Size of the first n rows in k, c and m (n, 3): its diagonal, or the largest entry where that is zero throughout."""
+        """Size of the first n rows in k, c and m (n, 3): the diagonal, or the largest entry if it is zero throughout."""
         first, rows, values = self._all
         diagonal = values[first[:n]]
         sizes = np.stack([np.hypot(diagonal[:, 0], diagonal[:, 1]), abs(diagonal[:, 2]), abs(diagonal[:, 3])], axis=1)
@@ -155,8 +157,8 @@ class Sweep:
     def __call__(self, w: np.ndarray, tell: Callable[[int], None] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """``c Z^-1 b`` (f, outputs, inputs) at angular frequencies w (f,), and which of them (f,) passed the check.
 
-        Beside the result itself, memory is taken for a small part of it at a time.  ``tell`` is called with how many are
-        solved; raises :class:`Stopped` after Ctrl-C.
+        Besides the result, memory is needed only for a small part of it at a time.  ``tell`` is called with the number solved;
+        raises :class:`Stopped` after Ctrl-C.
         """
         at_once = WIDTH * max(_PIECES * processors(), int(_AT_ONCE / (16 * WIDTH * self._entries)))
         if self._additions is not None:
@@ -177,7 +179,7 @@ class Sweep:
     def _ascending(
         self, w: np.ndarray, threads: int, tell: Callable[[int], None] | None
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """The same for frequencies that ascend, and whether Ctrl-C ended it; those not solved then have passed no check."""
+        """:meth:`__call__` for ascending frequencies, and whether Ctrl-C ended it; unsolved frequencies have passed no check."""
         groups = -(-len(w) // WIDTH)
         rates = np.concatenate([w, np.full(groups * WIDTH - len(w), w[-1])]).reshape(groups, WIDTH)
         known = self._known_answers(rates)
@@ -249,12 +251,12 @@ class Sweep:
         return _Known(part, right, answers, sizes, square[:, n:], products, blocks, changes, laws, terms, stiffened)
 
     def _products(self, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all that is swept, for x and s (n, p).
+        """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all matrices, for x and s (n, p).
 
-        For each of k, c, m; magnitudes of k are of its complex values.
+        The last axis is k, c, m; magnitudes of k are those of its complex values.
         """
         first, rows, values = self._all
-        # the four coefficients of an entry in four successive rows: one product for all of them
+        # the four coefficients of an entry are in successive rows, so that one product serves all
         at = (4 * rows[:, None] + np.arange(4)).ravel()
         shape = 4 * (self.size + self._few + self._many), self.size
         pattern = sp.csc_matrix((values.ravel(), at, 4 * first), shape=shape)
@@ -269,9 +271,10 @@ class Sweep:
         return times(values, x), times(sizes, scale)[:, :, each], times(sizes**2, scale**2)[:, :, each]
 
     def _checked(self, rates: np.ndarray, known: _Known, answers: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Which frequencies (groups, 8) have the known answers right, and no input of theirs drives a singular motion.
+        """Which frequencies (groups, 8) have the known answers right and inputs that do not drive a singular motion.
 
-        ``x^T (Z - L D L^T) x`` over ``|x|^T |Z| |x|`` for random x is how far off L D L^T is: a residual of the matrix itself.
+        ``x^T (Z - L D L^T) x`` over ``|x|^T |Z| |x|`` for random x measures the error of L D L^T, a residual of the matrix
+        itself.
         """
         w = rates[:, None, :]
         k, h, c, m = (known.answers[known.part, :, j, None] for j in range(4))
@@ -282,7 +285,7 @@ class Sweep:
             length = length + np.sqrt(more.squares[:, : self._few])
         with np.errstate(all="ignore"):
             wrong = np.abs(answers - right) / (size + _TINY)
-            # norms of b by coefficients of Z^-1's Rayleigh quotient
+            # norms of b by the coefficients of Rayleigh quotients of Z^-1
             limit = _LARGEST_INVERSE * length**2
             return (
                 (wrong[:, 0] < BACKWARD)
@@ -291,16 +294,16 @@ class Sweep:
             )
 
     def cycles(self, frequencies: int) -> float:
-        """Processor cycles, roughly, for so many frequencies."""
+        """Rough number of processor cycles for so many frequencies."""
         return self.elimination.cycles * frequencies / WIDTH
 
     def memory(self, threads: int) -> int:
-        """Bytes that so many threads need at the same time."""
+        """Bytes that so many threads need at once."""
         dtype = self.dtype if self._additions is None else complex
         return threads * self._layout()[0] * WIDTH * np.dtype(dtype).itemsize
 
     def _layout(self) -> tuple[int, int, int, int]:
-        """Entries of an arena, and where in it the stack, the columns kept (-1 for none) and x begin."""
+        """Size of an arena in entries, and where in it the stack, the stored columns (-1 for none) and x begin."""
         f = self.elimination.fronts
         stack = f.largest * (f.largest + BLOCK) + int(np.diff(f.first_column).max())
         keep = stack + f.stack
@@ -312,8 +315,8 @@ class Sweep:
     def _run(
         self, rates: np.ndarray, known: _Known, threads: int, tell: Callable[[int], None] | None
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Output of the compiled sweep for every group of frequencies, (groups, entries, 8); which (groups,) are solved, and
-        whether Ctrl-C ended it.
+        """Results of the compiled sweep by group of frequencies (groups, entries, 8), which (groups,) are solved, and whether
+        Ctrl-C ended it.
         """
         groups = len(rates)
         lanes = np.stack([rates, -(rates**2)], axis=1).ravel()
@@ -348,7 +351,7 @@ class Sweep:
         interrupted = False
         with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
             try:
-                work(1)  # compiles, or loads, before there are threads
+                work(1)  # compile or load before threads start
                 others = pool.map(work, [None] * (threads - 1)) if threads > 1 else ()
                 work()
                 list(others)
@@ -357,7 +360,7 @@ class Sweep:
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                list(waiting_pieces)  # others find nothing more to do
+                list(waiting_pieces)  # leave no work for the other threads
         if dtype is float:
             return out.reshape(groups, each, WIDTH), solved, interrupted
         halves = out.view(float).reshape(groups, each, 2, WIDTH)
@@ -366,7 +369,7 @@ class Sweep:
         return whole, solved, interrupted
 
     def _threads(self, frequencies: int, at_once: int) -> int:
-        """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""
+        """As many threads as processors, work and memory allow; ModelError if there is not enough memory for one."""
         worth = min(1 + int(self.cycles(frequencies) / SIZES.shared_cycles), processors())
         one = self.memory(1)
         outputs, inputs = self._shape
@@ -377,17 +380,17 @@ class Sweep:
         if one + output > free:
             raise ModelError(
                 f"{self.name}: the response of {self.size} coordinates at {frequencies} frequencies needs "
-                f"{(one + output) / 1e9:.3g} GB of memory, and {free / 1e9:.3g} GB are free; expected to fit; choose fewer "
-                "frequencies, inputs or outputs at a time, or reduce the model"
+                f"{(one + output) / 1e9:.3g} GB of memory, but only {free / 1e9:.3g} GB are free; expected to fit; "
+                "choose fewer frequencies, inputs or outputs at a time, or reduce the model"
             )
         return max(1, min(worth, int((free - output) / one)))
 
 
 @lru_cache(maxsize=4)
 def _signs(n: int) -> np.ndarray:
-    """1 or -1 at random, always the same (n,)."""
+    """1 or -1 at random, the same in every run (n,)."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=n)
-    signs.flags.writeable = False  # all callers share them
+    signs.flags.writeable = False  # shared by all callers
     return signs
 
 
@@ -397,9 +400,9 @@ def _gathered(
     width: int,
     patterns: Sequence[tuple[np.ndarray, np.ndarray]] = (),
 ):
-    """Entries by columns of matrices one under another, each from its first row on; see :func:`symbolic.gathered`.
+    """Entries by columns of stacked matrices, each from its first row on; see :func:`symbolic.gathered`.
 
-    Places of ``patterns``, rows and columns of each, are among them, too, whatever is there.
+    The places of ``patterns`` (rows and columns) are included, whatever is there.
     """
     rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
     for start, polynomial in pieces:
@@ -408,7 +411,7 @@ def _gathered(
                 if not a.nnz:
                     continue
                 a = a if a.format in ("csr", "csc") else a.tocsr()
-                # as tocoo() would, without its checks, which cost small models more than their solution
+                # as tocoo(), but without its checks, which take longer than solving a small model
                 at = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr)), a.indices
                 at, data = at if a.format == "csr" else at[::-1], a.data
             else:
@@ -422,7 +425,7 @@ def _gathered(
     if not patterns:
         return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
     more, there = (np.concatenate(a) for a in zip(*patterns, strict=True))
-    # no zeros, which would be left out, but what changes no sum
+    # tiny instead of zero, since zeros would be left out; they change no sum
     every = more, there, np.zeros(len(more), dtype=np.int8), np.full(len(more), _TINY)
     found = (np.concatenate([*a, b]) for a, b in zip((rows, columns, kinds, values), every, strict=True))
     first, rows, values = symbolic.gathered(*found, height, width)

@@ -1,1 +1,1 @@
-"""Modes: dense ones, of large models, at zero, of members exact in frequency."""
+"""Modes: dense and large models, modes at zero, members exact in frequency."""

@@ -1,8 +1,8 @@
 """Undamped modes of models with dynamic stiffnesses, ``A(w^2) phi = 0``, none missed.
 
-``A = K - w^2 M + sum motion^T D(w) motion`` is transcendental in w, so that no eigensolver finds its roots; but they
-can be counted: below w^2 there are ``J = s(A) + sum J0``, with s the number of negative eigenvalues of A and J0 the natural
-frequencies of each member with its ends clamped (W. H. Wittrick, F. W. Williams, Q. J. Mech. Appl. Math. 24 (1971) 263).
+``A = K - w^2 M + sum motion^T D(w) motion`` is transcendental in w, so no eigensolver finds its roots.  But they can be counted.
+Below w^2 there are ``J = s(A) + sum J0``: s is the number of negative eigenvalues of A, and J0 the number of natural frequencies
+of each member with clamped ends (W. H. Wittrick, F. W. Williams, Q. J. Mech. Appl. Math. 24 (1971) 263).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ...numerics.precision import APART, DEPENDENT, EPS, NOTHING, UNPIVOTED
 from ...progress.tasks import FINDING_MODES, Task
 from ..time.massless import range_and_null
 
-# Relative width of an interval in which poles are taken out: tests/analysis/modes/test_exact.py and
-# tests/analysis/test_exact_beams.py pass with a thousandth of it, and with an eighth, where samples beside a pole reach zero.
+# Relative width of an interval in which poles are removed: tests/analysis/modes/test_exact.py and
+# tests/analysis/test_exact_beams.py pass with a thousandth, and with an eighth, at which samples next to a pole reach zero.
 _NARROW = 1e-3
 _AT_REST = DEPENDENT**2  # share of the ends in the kinetic energy that is rounding
-_EXACT = UNPIVOTED * EPS  # relative distance between Newton steps, or ends of an interval, that are the same number
-_TOGETHER = 8  # modes that are refined together, unless they are many in little space
+_EXACT = UNPIVOTED * EPS  # relative distance at which Newton steps, or ends of an interval, count as equal
+_TOGETHER = 8  # modes refined together, unless many are in a small interval
 _NEWTON_STEPS = 14
 _MOST_HALVINGS = 250
 
 
 class Pencil:
-    """A and the count of its roots at any ``w^2``; members that dissipate have the real part of their stiffness."""
+    """A and the count of its roots at any ``w^2``; members that dissipate enter with the real part of their stiffness."""
 
     def __init__(self, model: LinearModel):
         self.model = model
@@ -45,9 +45,9 @@ class Pencil:
         self._counts: dict[float, tuple[int, int]] = {}
 
     def most(self) -> float:
-        """Number of all modes: infinite with mass inside members, else that of independent motions with mass.
+        """Number of all modes: infinite with mass inside members, otherwise the number of independent motions with mass.
 
-        Not the count at a high frequency: motions without mass have the rounding of one there.
+        The count at a high frequency would not do: motions without mass have rounding of a mass there.
         """
         if any(clamped_count(m, FASTEST) > clamped_count(m, 1.0 / FASTEST) for m in self.model.members):
             return np.inf
@@ -59,23 +59,23 @@ class Pencil:
         return (self._k - omega2 * self._m + change).tocsc()
 
     def inertia(self, omega2: float) -> sp.csr_matrix:
-        """``-dA/d(w^2)`` (n, n): the mass that moves with the coordinates, in a motion of this frequency."""
+        """``-dA/d(w^2)`` (n, n): the mass that moves with the coordinates in a motion of this frequency."""
         return (self._m + self.members.sparse(self.members.inertia(omega2))).tocsr()
 
     def poles(self, omega2: float) -> int:
-        """``sum J0``: number of poles of A below."""
+        """``sum J0``: number of poles of A below ``omega2``."""
         return self.members.clamped_count(omega2)
 
     def terms(self, omega2: float) -> np.ndarray:
-        """Size of the terms on the diagonal of A (n,)."""
+        """Size of the diagonal terms of A (n,)."""
         return np.abs(self._k.diagonal()) + abs(omega2) * self._m.diagonal()
 
     def count(self, omega2: float) -> int:
-        """J: number of modes below."""
+        """J: number of modes below ``omega2``."""
         return self._both_counts(omega2)[0]
 
     def clamped(self, omega2: float) -> int:
-        """As :meth:`poles`, remembered."""
+        """:meth:`poles`, cached."""
         return self._both_counts(omega2)[1]
 
     def _both_counts(self, omega2: float) -> tuple[int, int]:
@@ -85,7 +85,7 @@ class Pencil:
         return self._counts[omega2]
 
     def _scaled(self, omega2: float) -> tuple[np.ndarray, sp.csc_matrix]:
-        """``s`` (n,) and ``diag(s) A diag(s)``, with diagonal terms of about one."""
+        """``s`` (n,) and ``diag(s) A diag(s)``, whose diagonal terms are about one."""
         a = self.matrix(omega2)
         size = self.terms(omega2) + np.abs(a.diagonal())
         scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
@@ -106,8 +106,8 @@ class Pencil:
     def nearest(self, omega2: float, count: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Modes of the pencil (A, -A') nearest to zero: distances (c,) in w^2, shapes (n, c) of unit mass, and the rounding.
 
-        Roots of A itself to second order in their distance: successive linear problems, A. Ruhe, SIAM J. Numer. Anal. 10
-        (1973) 674; each by inverse iteration on ``count`` vectors and two more.
+        These are roots of A to second order in their distance (successive linear problems: A. Ruhe, SIAM J. Numer. Anal. 10
+        (1973) 674).  Each is found by inverse iteration on ``count`` + 2 vectors.
         """
         scale, a = self._scaled(omega2)
         d = sp.diags(scale, format="csc")
@@ -130,13 +130,13 @@ class Pencil:
 def _orthonormal(w: np.ndarray, mass: sp.csr_matrix) -> np.ndarray:
     """Columns v (n, k) with ``v^T G v = 1`` in the space of w, G the mass; k is at most the number of motions with mass.
 
-    By the mass, and not by length: motions without mass follow those with it, and a vector made of them alone would hold
-    them, and with them all others, in a subspace.
+    They are normalized by mass, not by length: motions without mass follow the others, and a vector made of them alone would keep
+    the iteration in a subspace.
     """
     kept = np.empty((len(w), 0))
     for column in w.T:
         x = column
-        for _ in range(2):  # the remainder of a nearly dependent column is rounding in part
+        for _ in range(2):  # what remains of a nearly dependent column is partly rounding
             length = np.sqrt(max(x @ (mass @ x), 0.0))
             x = x / length if length > 0.0 else 0.0 * x
             x = x - kept @ (kept.T @ (mass @ x))
@@ -151,8 +151,8 @@ def _orthonormal(w: np.ndarray, mass: sp.csr_matrix) -> np.ndarray:
 class _Pole:
     """A member near one of its clamped natural frequencies: ``D = C/(w^2 - p) + regular(w^2)``, C = load load^T of rank r.
 
-    Close to the pole the regular part is lost in the rounding of D; here it comes from values of D further off, by
-    interpolation through Chebyshev points of the whole interval p - reach to p + reach.
+    Close to the pole the regular part is lost in the rounding of D.  Here it is interpolated from values of D further off, at
+    Chebyshev points of the interval p - reach to p + reach.
     """
 
     _X = np.cos((np.arange(10) + 0.5) * np.pi / 10)
@@ -188,10 +188,10 @@ class _Pole:
 
 
 class _AcrossPoles(Pencil):
-    """A with the clamped motions of some members as coordinates of their own, so that their poles are none any more.
+    """A with the clamped motions of some members as additional coordinates, so that it has no poles there.
 
-    ``[[A_regular, P], [P^T, p - w^2]]``: eliminating those coordinates gives A, and where their loads P vanish, or cannot
-    move any coordinate, they are modes by themselves.
+    ``[[A_regular, P], [P^T, p - w^2]]``: eliminating the additional coordinates gives A.  If their loads P vanish, or move no
+    coordinate, they are modes by themselves.
     """
 
     def __init__(self, pencil: Pencil, poles: dict[int, _Pole], clamped: int):
@@ -229,7 +229,7 @@ class _AcrossPoles(Pencil):
 
 
 def _across(pencil: Pencil, low: float, high: float) -> Pencil | None:
-    """The pencil without the poles in an interval; None where a member has several, or the next one is too close."""
+    """The pencil without the poles in an interval; None if a member has several there, or the next one is too close."""
     near = {}
     reach = max(high - low, 1e-6 * abs(high))
     for k, member in enumerate(pencil.model.members):
@@ -266,14 +266,14 @@ class _Root(NamedTuple):
 
 
 def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, str]:
-    """The ``count`` lowest ``w^2`` (m,), growing motions (negative ones) first of all, with shapes and momenta (n, m).
+    """The ``count`` lowest ``w^2`` (m,), starting with growing motions (negative ones), with shapes and momenta (n, m).
 
-    Shapes have ``phi^T (-dA/dw^2) phi = 1``; the momentum is ``-dA/dw^2 phi``, near the clamped natural frequency of a member
-    without the part that belongs to its clamped motion.  Motions inside members whose ends rest have the shape zero.  Then
-    whether the model has more, and how Ctrl-C ended the search, or "": the lowest were found first.  Members that dissipate
+    Shapes have ``phi^T (-dA/dw^2) phi = 1``.  The momentum is ``-dA/dw^2 phi``; near a clamped natural frequency of a member it
+    lacks the part of the clamped motion.  Motions inside members whose ends rest have the shape zero.  Also returned: whether
+    the model has more modes, and how Ctrl-C ended the search, or "" (the lowest modes are found first).  Members that dissipate
     enter with the real part of their stiffness.
 
-    Raises ModelError where modes are counted that rounding hides.
+    Raises ModelError if the count shows modes that rounding hides.
     """
     pencil = Pencil(model)
     _refuse_massless_free(pencil)
@@ -293,7 +293,7 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
                     raise _uncountable(pencil, low, high)
                 roots, points, pencil = _inside(pencil, low, high, depth)
                 found += roots
-                # the lowest interval comes last, and is the next one
+                # the lowest interval comes last and is processed next
                 ends = [low, *points, high]
                 todo += [(pencil, a, b, depth + 1) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True) if points]
                 task.tell(len(found))
@@ -306,10 +306,10 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
 
 
 def _at_zero(pencil: Pencil, high: float) -> tuple[list[_Root], float]:
-    """Modes of exactly zero and a ``w^2`` up to which there are no others, or none of them.
+    """Modes at exactly zero, and a ``w^2`` up to which there are no others (or modes are hidden).
 
-    They consist of the motions without stiffness, in which nothing sets how small a frequency is rounding of zero: halving
-    towards zero, and Newton's method there, would go on for ever.  Those that a member resists at once are none.
+    They consist of motions without stiffness.  Nothing defines a frequency that is rounding of zero, so halving towards zero, or
+    Newton's method there, would never end.  Motions that a member resists at once are excluded.
     """
     z = pencil.model.zero_motions.toarray()
     near = _EXACT * high
@@ -328,14 +328,15 @@ def _at_zero(pencil: Pencil, high: float) -> tuple[list[_Root], float]:
 def _uncountable(pencil: Pencil, low: float, high: float) -> ModelError:
     first, last = (np.copysign(np.sqrt(abs(x)), x) / (2 * np.pi) for x in (low, high))
     return ModelError(
-        f"{pencil.model.name}: modes between {first:.6g} and {last:.6g} Hz are counted, {pencil.count(low)} below the first "
-        f"and {pencil.count(high)} below the last, but cannot be told from rounding; expected stiffness and mass that stand out "
-        "of it in every motion; give light stiff parts a realistic mass, or connect them rigidly"
+        f"{pencil.model.name}: there are modes between {first:.6g} and {last:.6g} Hz by count ({pencil.count(low)} "
+        f"below the first frequency, {pencil.count(high)} below the last), but rounding hides them; expected "
+        "stiffness and mass above rounding in every motion; give light stiff parts a realistic mass, or connect them "
+        "rigidly"
     )
 
 
 def _refuse_massless_free(pencil: Pencil) -> None:
-    """ModelError for coordinates on which neither mass, stiffness nor a member acts, at whatever frequency."""
+    """ModelError for coordinates without mass, stiffness and members at any frequency."""
     model = pencil.model
     rows = np.zeros(model.size)
     for omega2 in (0.7310585786, 3.1e6):
@@ -351,7 +352,7 @@ def _refuse_massless_free(pencil: Pencil) -> None:
 
 
 def _outer_bounds(pencil: Pencil, count: int) -> tuple[float, float]:
-    """Values of w^2 below which there is no mode, and below which there are at least ``count``, of as many as there are."""
+    """Values of w^2 below which there is no mode, and below which there are at least ``count`` modes, or all of them."""
     high = 1.0
     while pencil.count(high) < count:
         high *= 4.0
@@ -362,14 +363,14 @@ def _outer_bounds(pencil: Pencil, count: int) -> tuple[float, float]:
         low *= 16.0
         if low < -FASTEST:
             raise ModelError(
-                f"{pencil.model.name}: {pencil.count(low)} motions without mass have negative stiffness, so that they grow at "
-                "once; expected stiffness that holds them; give the bodies inertia, or stiffen what holds them"
+                f"{pencil.model.name}: {pencil.count(low)} motions without mass have negative stiffness, so they "
+                "would grow at once; expected positive stiffness; give the bodies inertia, or stiffen what holds them"
             )
     return low, high
 
 
 def _inside(pencil: Pencil, low: float, high: float, depth: int) -> tuple[list[_Root], list[float], Pencil]:
-    """The modes in an interval that has some, or points that divide it, with the pencil to go on with."""
+    """The modes in an interval that has some, or points that divide it, and the pencil to continue with."""
     count = pencil.count(high) - pencil.count(low)
     size = max(abs(low), abs(high))
     same = high - low <= _EXACT * size or depth > _MOST_HALVINGS
@@ -391,7 +392,7 @@ def _inside(pencil: Pencil, low: float, high: float, depth: int) -> tuple[list[_
 
 
 def _middle(low: float, high: float) -> float:
-    """A point that halves an interval: in orders of magnitude first."""
+    """A point that halves an interval, in orders of magnitude first."""
     if low < 0.0 < high:
         return high / 16.0 if high >= -low else low / 16.0
     small, large = sorted((abs(low), abs(high)))
@@ -403,7 +404,7 @@ def _middle(low: float, high: float) -> float:
 
 
 def _refined(pencil: Pencil, low: float, high: float, count: int) -> tuple[list[_Root], float | None]:
-    """All modes of an interval without poles by Newton's method, or where it is better divided, or neither."""
+    """All modes of an interval without poles by Newton's method; or a point where to divide it; or neither."""
     at = _middle(low, high)
     last = np.inf
     for _ in range(_NEWTON_STEPS):
@@ -415,7 +416,7 @@ def _refined(pencil: Pencil, low: float, high: float, count: int) -> tuple[list[
         error = np.abs(distance).max()
         if error <= slack:
             return _roots(pencil, at, _disentangled(shapes)), None
-        if error > 0.5 * last:  # several roots apart, around their mean
+        if error > 0.5 * last:  # several separate roots around their mean
             break
         at, last = float(value.mean()), error
     if count == 1:
@@ -427,17 +428,17 @@ def _refined(pencil: Pencil, low: float, high: float, count: int) -> tuple[list[
 
 
 def _roots(pencil: Pencil, at: float, shapes: np.ndarray) -> list[_Root]:
-    """Modes from their shapes (n, m) of unit mass, by Rayleigh quotients of the pencil (A, -A')."""
+    """Modes from shapes (n, m) of unit mass, by Rayleigh quotients of the pencil (A, -A')."""
     values = at + np.einsum("ij,ij->j", shapes, pencil.matrix(at) @ shapes)
     momenta = pencil.inertia(at) @ shapes
     n = pencil.size
-    # where only the inside of a member moves, the ends' motion is rounding
+    # if only the inside of a member moves, the motion of its ends is rounding
     moves = np.einsum("ij,ij->j", shapes[:n], momenta[:n]) > _AT_REST
     return [_Root(float(x), moves[k] * shapes[:n, k], moves[k] * momenta[:n, k]) for k, x in enumerate(values)]
 
 
 def _disentangled(shapes: np.ndarray) -> np.ndarray:
-    """Shapes (n, m) of one frequency turned among themselves until each lacks what the ones before move most."""
+    """Shapes (n, m) of one frequency, combined so that each is zero where the shapes before it move most."""
     if shapes.shape[1] == 1:
         return shapes
     size = np.abs(shapes).max(axis=1, keepdims=True)
@@ -446,7 +447,7 @@ def _disentangled(shapes: np.ndarray) -> np.ndarray:
 
 
 def _last_resort(pencil: Pencil, low: float, high: float, count: int) -> list[_Root]:
-    """Modes that the count has enclosed in an interval of no width, where Newton's method did not converge."""
+    """Modes that the count has enclosed in a vanishing interval in which Newton's method did not converge."""
     at = 0.5 * (low + high)
     distance, shapes, rounding = pencil.nearest(at, count)
     if len(distance) < count or np.abs(distance).max() > APART * abs(at) + UNPIVOTED * rounding:

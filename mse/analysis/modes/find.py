@@ -40,16 +40,16 @@ from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 log = logging.getLogger("mse")
 
 _DEFAULT_COUNT = 20
-_UNDAMPED = "undamped modes"  # how notes on what undamped modes leave out begin
-_NAMED = 6  # flows that a note names
+_UNDAMPED = "undamped modes"  # first words of notes on what undamped modes leave out
+_NAMED = 6  # flows named in a note
 
 
 class _Found(NamedTuple):
-    """Modes of one method: s (m,), shapes (n, m) and what they carry of momentum, those at zero first.
+    """Modes found by one method: s (m,), shapes (n, m) and momenta; those at zero come first.
 
-    ``alone`` (n, z) are further shapes at zero, of single bodies.  ``more`` says whether the model has more modes, ``stopped``
-    how Ctrl-C ended the search for them, or "".  ``doubt`` is by how much rounding may have changed each of s (m,), in 1/s, and
-    of which (m,) it hides whether they grow; None where that follows from the stiffness.
+    ``alone`` (n, z) are further shapes at zero, of single bodies.  ``more`` says if the model has more modes, ``stopped`` how
+    Ctrl-C ended the search, or "".  ``doubt`` has the possible change of each s (m,) by rounding in 1/s, and the modes (m,)
+    that may grow within it; None if that follows from the stiffness.
     """
 
     s: np.ndarray
@@ -74,19 +74,19 @@ def modes(
 ) -> Modes:
     """See :meth:`.LinearModel.modes`.
 
-    Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
-    shift-invert Lanczos on the sparse factorization, and the factorization's inertia shows that none is missed; damped ones
-    by Arnoldi, and the argument of the determinant around a circle shows it.  Where some are missing, ``notes`` say so.
-    Modes at zero come in addition to ``count``; where single bodies move so, their shapes are sparse.
+    Massless coordinates are condensed exactly; they have shapes but no modes of their own.  Large models are solved by
+    shift-invert Lanczos with a sparse factorization, whose inertia shows that no mode is missed.  Damped modes are found by
+    Arnoldi and counted by the argument of the determinant around a circle.  If some are missing, ``notes`` say so.  Modes at
+    zero come in addition to ``count``; those of single bodies have sparse shapes.
 
-    Undamped modes of a model with dynamic stiffnesses are found by counting (:mod:`mse.analysis.modes.exact`); mass is then
-    ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has
-    the shape zero.  For members that dissipate the real part of the stiffness counts; ``notes`` say so.
+    Undamped modes of a model with dynamic stiffnesses are found by counting (:mod:`mse.analysis.modes.exact`).  Mass is then
+    ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode; a motion inside members whose ends rest has the shape
+    zero. Members that dissipate enter with the real part of their stiffness; ``notes`` say so.
 
-    Modes with loss, and damped ones of models with dynamic stiffnesses, follow from those without, one by one
+    Modes with loss, and damped modes of models with dynamic stiffnesses, are followed one by one from modes without loss
     (:mod:`mse.analysis.modes.lossy`).
 
-    With ``restarts`` a search for damped modes of a large model that has not converged after so many is a ModelError.
+    ``restarts`` limits a search for damped modes of a large model; if it has not converged then, a ModelError is raised.
     """
     with Task(model.name, FINDING_MODES, show=progress) as task:
         found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped, restarts)
@@ -97,7 +97,7 @@ def modes(
 
 
 def _without_loss(model: LinearModel, count: int | None, damped: bool, restarts: int | None) -> tuple[Modes, str]:
-    """As :func:`_modes`, with a note where loss factors are left out."""
+    """:func:`_modes`, with a note if loss factors are left out."""
     if damped and model.members:
         found, stopped = _damped_members(model.lossless, count)
     else:
@@ -110,13 +110,13 @@ def _without_loss(model: LinearModel, count: int | None, damped: bool, restarts:
 
 
 def _damped_members(model: LinearModel, count: int | None) -> tuple[Modes, str]:
-    """Damped modes of a model with dynamic stiffnesses, each followed from one of their real part."""
+    """Damped modes of a model with dynamic stiffnesses, each followed from a mode of the real part."""
     if model.skew is not None:
         names = ", ".join(dict.fromkeys(m.label for m in model.members))
         raise ModelError(
-            f"{model.name}: {_skew(model)} beside the dynamic stiffness of {names} leaves no undamped modes, "
-            "from which damped ones could be followed; expected one or the other; use frequency_response(), or the modes of "
-            "linear.symmetric"
+            f"{model.name}: with {_skew(model)} and the dynamic stiffness of {names} there are no undamped modes "
+            "from which damped ones could be followed; expected one or the other; use frequency_response(), or the "
+            "modes of linear.symmetric"
         )
     found, stopped = _lossy(model, count)
     note = "each is followed from a mode of the real part; motions that fade without swinging are not sought"
@@ -124,7 +124,7 @@ def _damped_members(model: LinearModel, count: int | None) -> tuple[Modes, str]:
 
 
 def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
-    """The modes with all that dissipates: damping, loss factors, and members by themselves."""
+    """The modes with everything that dissipates: damping, loss factors, and members themselves."""
     found, stopped = _modes(model, count, not model.members and (model.skew is not None or model.Lambda.nnz > 0))
     if stopped or not len(found):
         return found, stopped and f"{stopped}, without loss"
@@ -139,16 +139,16 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     notes = [note.replace(" lowest modes", " modes that are lowest without loss", 1) for note in found.notes]
     notes = [note for note in notes if not note.startswith(_UNDAMPED)]
     if still.any():
-        notes.append(f"{np.count_nonzero(still)} of them do not swing: loss factors do not act on these")
+        notes.append(f"{np.count_nonzero(still)} of them do not swing, so loss factors do not act on them")
     unsure = found.uncertainties_hz
     if tables:
         unsure = np.where(doubt > 0.0, unsure + doubt / (2 * np.pi), unsure)
         share = np.divide(doubt, np.abs(s.real), out=np.zeros(len(s)), where=doubt > 0.0)
-        left = ", which leaves no more than rounding open"
+        left = ", with an error no larger than rounding"
         if share.max() > NOTHING:
-            left = f": up to {share.max():.1g} of a Q is open, as uncertainties_hz says of each mode"
+            left = f": the error is up to {share.max():.1g} of a Q, see uncertainties_hz of each mode"
         named = f"the dynamic stiffness of {', '.join(tables)}"
-        notes.append(f"{named} is known at real frequencies alone, and goes on beside them by its slope{left}")
+        notes.append(f"{named} is known at real frequencies only and is extended from there by its slope{left}")
     return replace(
         found, eigenvalues=s[order], _shapes=Columns.dense(shapes), _energies=Columns.dense(energies), damped=True, lossy=True,
         notes=tuple(notes), uncertainties_hz=unsure[order], undetermined=found.undetermined[order],
@@ -192,7 +192,7 @@ def _modes(model: LinearModel, count: int | None, damped: bool, restarts: int | 
 
 
 def _skew(model: LinearModel) -> str:
-    """What is skew in a model, in words."""
+    """The skew parts of a model, in words."""
     return " and ".join(
         ["gyroscopic coupling"] * bool(model.skew.gyroscopic.nnz) + ["circulatory stiffness"] * model.skew.circulates
     )
@@ -200,13 +200,13 @@ def _skew(model: LinearModel) -> str:
 
 def _skew_refused(model: LinearModel) -> ModelError:
     return ModelError(
-        f"{model.name}: it has {_skew(model)}, which undamped modes cannot have; expected symmetric M, Lambda and K; ask for "
-        "modes(damped=True), or for those of linear.symmetric, which leaves it out"
+        f"{model.name}: it has {_skew(model)}, so undamped modes do not exist; expected symmetric M, Lambda and K; call "
+        "modes(damped=True), or linear.symmetric.modes() to leave it out"
     )
 
 
 def _without_flows(model: LinearModel, found: _Found, damped: bool) -> _Found:
-    """The same without charges and others that flow at 0 Hz, which is no motion; notes name them."""
+    """The modes without charges and others that only flow, at 0 Hz; notes name these."""
     inside = flowing(model.coordinates)
     if not inside.any() or not (flow := flows(model)).shape[1]:
         return found
@@ -218,27 +218,27 @@ def _without_flows(model: LinearModel, found: _Found, damped: bool) -> _Found:
         shapes, momentum = shapes[:, motions], momentum[:, motions]
         if doubt is not None:
             doubt = tuple(np.concatenate([x[zero][motions], x[~zero]]) for x in doubt)
-    else:  # of the motions at zero, which have unit modal mass, those that are orthogonal to all flows
+    else:  # motions at zero of unit modal mass that are orthogonal to all flows
         turn, sizes, _ = np.linalg.svd(momentum.T @ flow)
         turn = turn[:, np.count_nonzero(sizes > DEPENDENT * sizes.max(initial=0.0)) :]
         shapes, momentum = shapes @ turn, momentum @ turn
     shapes, momentum = (np.hstack(x) for x in ((shapes, found.shapes[:, ~zero]), (momentum, found.momentum[:, ~zero])))
     names = ", ".join(describe(x, model.coordinates, model.scale) for x in flow.T[:_NAMED])
     more = f" and {flow.shape[1] - _NAMED} more" if flow.shape[1] > _NAMED else ""
-    note = f"without the flows at 0 Hz of {names}{more}, which store no energy and are no motions"
+    note = f"without the flows at 0 Hz of {names}{more}, which store no energy and are not motions"
     s = np.concatenate([np.zeros(shapes.shape[1] - np.count_nonzero(~zero)), found.s[~zero]])
     return found._replace(s=s, shapes=shapes, momentum=momentum, alone=alone, notes=(*found.notes, note), doubt=doubt)
 
 
 def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
-    """The result, with shapes that are normalized."""
+    """The result, with normalized shapes."""
     found = _without_flows(model, found, damped)
     alone = found.alone
     shares = alone.multiply(model.M @ alone).tocsc() if alone.shape[1] else alone
     energies = np.real(np.conj(found.shapes) * found.momentum)
     total = energies.sum(axis=0)
     total[total <= 0] = 1.0
-    # exact members move inside, too: their shapes come normalized
+    # exact members move inside, too, so their shapes are normalized already
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     s = np.concatenate([np.zeros(alone.shape[1], dtype=complex), found.s])
     sides = (
@@ -258,7 +258,7 @@ def _doubts(doubt: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarra
 
 
 def _notes(found: _Found, s: np.ndarray) -> tuple[str, ...]:
-    """How the search was stopped, or how to get more modes than s (m,), and what was noted on the way."""
+    """How the search was stopped, or how to get more than the modes s (m,), and remarks from the search."""
     if found.stopped:
         return found.stopped, *found.notes
     if not found.more:
@@ -270,7 +270,7 @@ def _notes(found: _Found, s: np.ndarray) -> tuple[str, ...]:
 
 
 def _beside_zero(find: Callable[[int], _Found], count: int) -> _Found:
-    """What ``find(wanted)`` gives, with so many wanted that ``count`` of them are not at zero, or all that there are."""
+    """``find(wanted)`` with ``wanted`` so large that ``count`` modes are not at zero, or all modes."""
     wanted = count
     while True:
         found = find(wanted)
@@ -281,7 +281,7 @@ def _beside_zero(find: Callable[[int], _Found], count: int) -> _Found:
 
 
 def _exact(model: LinearModel, count: int) -> _Found:
-    """Modes of a model with exact members, up to the frequency at which the first of their tables ends."""
+    """Modes of a model with exact members, up to the frequency where the first of their tables ends."""
     highest = min(member.up_to for member in model.members)
     ending = tuple(dict.fromkeys(m.label for m in model.members if m.up_to == highest))
 
@@ -336,29 +336,29 @@ def _sparse_undamped(model: LinearModel, count: int) -> _Found:
 
 
 def _not_counted(found: int, count: int) -> str:
-    """How Ctrl-C ended a search for modes of a large model."""
-    return f"interrupted with {found} of {count} modes, which were not counted: lower ones may be missing"
+    """The note for Ctrl-C during a search for modes of a large model."""
+    return f"interrupted with {found} of {count} modes; these were not counted, so lower ones may be missing"
 
 
 def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
-    """Notes on members whose own dissipation undamped modes leave out."""
+    """Notes on members whose own dissipation is left out of undamped modes."""
     moving, growing, notes = w2[w2 > 0.0], w2[w2 < 0.0], []
     if len(moving) and (names := dissipating(model, float(moving[len(moving) // 2]))):
         notes.append(
-            f"{_UNDAMPED}, of the real part of the dynamic stiffness of {', '.join(names)}; frequency_response() has its "
-            "dissipation"
+            f"{_UNDAMPED}, of the real part of the dynamic stiffness of {', '.join(names)}; frequency_response() "
+            "includes its dissipation"
         )
     names = dict.fromkeys(m.label for m in model.members if m.clamped_count is None)
     if len(growing) and names:
         notes.append(
-            f"motions that grow are those with the static stiffness of {', '.join(names)}, whose dynamic stiffness is taken at "
-            "real frequencies alone"
+            f"motions that grow are found with the static stiffness of {', '.join(names)}, whose dynamic stiffness is "
+            "known at real frequencies only"
         )
     return tuple(notes)
 
 
 def _refuse_large(model: LinearModel, count: int, number: int) -> None:
-    """Refuse more modes than there is memory for their vectors, of ``number`` bytes for each coordinate."""
+    """Refuse more modes than fit into memory, with ``number`` bytes for each coordinate of a mode."""
     vectors = min(2 * count + 50, model.size) + count
     refuse_beyond_memory(
         model.name, float(number) * model.size * vectors,
@@ -367,7 +367,7 @@ def _refuse_large(model: LinearModel, count: int, number: int) -> None:
 
 
 def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
-    """Modes of a model with constraints, computed in independent coordinates and given in all of them."""
+    """Modes of a model with constraints, computed in independent coordinates and returned in all coordinates."""
     inner, basis = model.reduced
     # the reduced matrices are hardly sparse
     every = inner.size <= SIZES.dense_modes and not model.members and not damped
@@ -377,8 +377,8 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
         rates, shapes = found.eigenvalues, basis @ found.shapes
         few = slice(None if wanted is None else wanted + int(np.count_nonzero(rates == 0)))
         more = not found.complete or len(rates[few]) < len(rates)
-        notes = found.notes if found.complete else found.notes[1:]  # the first one is about further modes
-        if model.members:  # the kinetic energy inside members has no coordinates of its own
+        notes = found.notes if found.complete else found.notes[1:]  # the first note is about further modes
+        if model.members:  # the kinetic energy inside members has no coordinates
             shared = np.zeros((model.size, found.energies.shape[1]))
             shared[[model.coordinates.index(name) for name in inner.coordinates]] = found.energies
         else:
@@ -402,7 +402,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:
-    """``s = i w``, or the rate of growth where w^2 < 0."""
+    """``s = i w``, or the rate of growth if w^2 < 0."""
     return np.where(w2 >= 0, 1j * np.sqrt(np.abs(w2)), np.sqrt(np.abs(w2)))
 
 
@@ -420,7 +420,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     k = (sep.T.T @ model.K @ sep.T).toarray()
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)
-    # massless damped coordinates may lack stiffness; without it they follow no static law and do not move
+    # massless damped coordinates may lack stiffness; they then follow no static law and do not move
     follow = (
         -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=left_by_rounding(model.size)) @ k[massless, :nr]
     )
@@ -437,7 +437,7 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
     nr, nd = len(c.sep.r), len(c.sep.d)
     flow = np.linalg.solve(c.sep.T.toarray(), flows(model))
     turn, count = None, flow.shape[1]
-    if count:  # charges that have flown exert nothing: their rates alone are states
+    if count:  # charges that have flowed exert no force, so only their rates are states
         still = ss.scaling[1] @ np.vstack([flow[:nr], 0.0 * flow[:nr], flow[nr : nr + nd]])
         turn = np.linalg.qr(still, mode="complete")[0]
         turned = turn.T @ a @ turn

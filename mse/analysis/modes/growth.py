@@ -1,4 +1,4 @@
-"""Stability where the stiffness does not decide it, by the eigenvalues of (M, Lambda, K) with all their skew parts."""
+"""Stability if the stiffness does not decide it: by the eigenvalues of (M, Lambda, K) with all their skew parts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from ...validation.matrices import negative
 from .find import modes
 from .result import Mode, Modes
 
-_FEW, _MOST = 20, 40  # lowest modes of large models that are looked at, first and at most
+_FEW, _MOST = 20, 40  # lowest modes of large models that are computed, at first and at most
 
-# Of one search: tests/analysis/modes/test_growth.py passes with 3, and a row of 3,400 bodies does not end with any.
+# Of one search: tests/analysis/modes/test_growth.py passes with 3; without a limit a row of 3,400 bodies does not end.
 _RESTARTS = 10
 
-# tests/analysis/modes/test_growth.py passes with a hundredth and a hundred times of it:
-_SLIGHT = 1e-2  # of a frequency: growth of all motions above, below which a large model is called stable
+# tests/analysis/modes/test_growth.py passes with 0.01 and 100 times this:
+_SLIGHT = 1e-2  # relative to frequency: a large model is called stable if all higher motions grow less
 
 
 def growth(model: LinearModel) -> Growth:
-    """Which motions of a model grow, of which that is not determined, and which are free.
+    """Which motions of a model grow, which may grow, and which are free.
 
-    Where nothing circulates and no damping feeds, motions that have stiffness do not grow, whatever is damped and spins
-    (W. Thomson, P. Tait, Treatise on Natural Philosophy, 1879, art. 345); without any skew part all others do.
+    If nothing circulates and no damping feeds, motions with positive stiffness do not grow, whatever is damped or spins (W.
+    Thomson, P. Tait, Treatise on Natural Philosophy, 1879, art. 345).  Without any skew part, all motions with negative
+    stiffness do.
     """
     circulates = model.skew is not None and model.skew.circulates
     found = (model.symmetric if circulates else model).curvatures
@@ -49,11 +50,11 @@ def growth(model: LinearModel) -> Growth:
 
 
 def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
-    """The same of a large model: of its lowest modes, and a bound on the growth of all others.
+    """:func:`growth` of a large model: by its lowest modes, and a bound on the growth of all others.
 
-    Of a motion v with ``v^H M v = 1``, ``s v^H P(s) v = 0`` gives ``Re s (|s|^2 + k) = -c Im s - |s|^2 d``, with k >= 0 where the
-    symmetric stiffness is ``held``, d >= 0, and c, of the circulatory part, at most its largest eigenvalue relative to M: so
-    ``Re s <= c/|s|``, whatever spins.
+    For a motion v with ``v^H M v = 1``, ``s v^H P(s) v = 0`` gives ``Re s (|s|^2 + k) = -c Im s - |s|^2 d``.  Here k >= 0 if
+    the symmetric stiffness is ``held``, d >= 0, and c (from the circulatory part) is at most its largest eigenvalue relative to
+    M.  So ``Re s <= c/|s|``, whatever spins.
     """
     push, count, highest = _largest_push(model), _FEW, 0.0
     unstable, undetermined = [], []
@@ -78,13 +79,13 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
     if not found.complete:
         beyond = f"motions above {highest / (2 * np.pi):.6g} Hz grow by at most {fastest:.1e} 1/s, if at all"
     if not reason and not settled:
-        reason = "its symmetric stiffness and damping do not hold it, and it is too large to find all modes"
+        reason = "its symmetric stiffness and damping do not hold it, and it is too large to compute all modes"
         reason = beyond if held else reason
     return Growth((), tuple(undetermined), _free(model), reason, "" if reason else beyond)
 
 
 def _given_up(error: str, push: float, highest: float) -> str:
-    """What is known where a search for modes was given up, those up to ``highest`` (1/s) known from the one before."""
+    """What is known after a search for modes was given up; modes up to ``highest`` (1/s) are known from the search before."""
     looked = "no motion is known to be stable"
     if highest:
         looked = f"none up to {highest / (2 * np.pi):.6g} Hz is known to grow"
@@ -94,9 +95,9 @@ def _given_up(error: str, push: float, highest: float) -> str:
 
 
 def _largest_push(model: LinearModel) -> float:
-    """The largest eigenvalue (1/s2) of the circulatory stiffness relative to M; infinite if it pushes a massless motion.
+    """The largest eigenvalue (1/s2) of the circulatory stiffness relative to M; infinite if it acts on a massless motion.
 
-    Infinite, too, where largest ones are so crowded that the search does not end.
+    Also infinite if the largest ones are so close together that the search does not end.
     """
     n = model.size
     k = model.K.tocsc()
@@ -105,7 +106,7 @@ def _largest_push(model: LinearModel) -> float:
         mass = UnsymmetricFactor(model.M.tocsc())
     except RuntimeError:  # singular
         return np.inf
-    # its square is symmetric relative to M, and has the square of each
+    # the square of the matrix is symmetric relative to M; its eigenvalues are the squares
     square = LinearOperator((n, n), matvec=lambda x: -mass.solve(skew @ mass.solve(skew @ np.ravel(x))), dtype=float)
     try:
         found = eigs(square, k=1, v0=square @ start_vector(n), return_eigenvectors=False, maxiter=_RESTARTS)
@@ -121,14 +122,14 @@ def _free(model: LinearModel) -> Motions:
 
 
 def _motions(model: LinearModel, found: Modes, which: np.ndarray) -> tuple[GrowingMotion, ...]:
-    """Modes as motions, whose eigenvalues may be off by their uncertainties."""
+    """Modes as motions with uncertain eigenvalues."""
     at = np.flatnonzero(which)
     first = [i for i in range(len(at)) if not any(_is_one(found, at[i], j) for j in at[:i])]
     return tuple(_motion(model, found[k], 2 * np.pi * float(found.uncertainties_hz[k])) for k in at[first].tolist())
 
 
 def _is_one(found: Modes, k: int, other: int) -> bool:
-    """Whether two modes have met: of one eigenvalue and one shape."""
+    """Whether two modes coincide in eigenvalue and shape."""
     if found.eigenvalues[k] != found.eigenvalues[other]:
         return False
     a, b = found[int(k)].vector, found[int(other)].vector
@@ -136,7 +137,7 @@ def _is_one(found: Modes, k: int, other: int) -> bool:
 
 
 def _motion(model: LinearModel, mode: Mode, uncertainty: float) -> GrowingMotion:
-    """A mode as a motion, turned in phase so that the coordinate that moves most is farthest in its real part."""
+    """A mode as a motion, rotated in phase so that its real part shows the largest coordinate at its farthest."""
     size = mode.vector * model.scale
     vector = without_traces(mode.vector / mode.vector[np.argmax(np.abs(size))])
     vector = vector.real if not np.any(without_traces(vector).imag) else vector

@@ -24,23 +24,23 @@ from ...numerics.sparse_tools import (
 )
 from .zero import body_stiffness, single_motions, zeroed
 
-# tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones fails with 1/10,000 and ten times of the first
-# (digits of shapes, of frequencies), a tenth and a hundred times of the second, a hundredth and a hundred times of the third:
-_LOW = 1e-3  # of the largest w^2: smaller ones are taken out of the shapes of others
-_BESIDE = 10.0  # distances of the shift from zero: eigenvalues that near to it lose their digits
-_FAR_ENOUGH = 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
+# tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones fails with 1/10,000 and ten times the first number
+# (digits of shapes, of frequencies), a tenth and a hundred times the second, a hundredth and a hundred times the third:
+_LOW = 1e-3  # relative to the largest w^2: shapes of smaller ones are removed from the others
+_BESIDE = 10.0  # eigenvalues nearer to the shift than this many times its distance from zero lose digits
+_FAR_ENOUGH = 1e-6  # shift relative to the largest w^2, if there are modes at zero
 
-_TOO_NEAR = 0.1 * _FAR_ENOUGH  # a shift that is left alone all the same: another search gains nothing
-# Of a solution: its error, above which the shift moves.  Without a bound it is moved after a first search, by _FAR_ENOUGH:
+_TOO_NEAR = 0.1 * _FAR_ENOUGH  # a shift nearer to the least one than this is kept, since another search gains nothing
+# Error of a solution above which the shift moves away.  Without a bound it moves after a first search, by _FAR_ENOUGH:
 # tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones passes so, and with 1e-14.
 _EXACT = 1e-10
-_CONVERGED = EPS**0.5  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it; w^2 is right
+_CONVERGED = EPS**0.5  # residual relative to an eigenvector, of modes reported after Ctrl-C; their w^2 is exact
 
 
 class Halted(KeyboardInterrupt):
-    """Ctrl-C ended a search; ``values`` (m,) and ``shapes`` (n, m) are of modes found, below which there may be others.
+    """Ctrl-C ended a search; ``values`` (m,) and ``shapes`` (n, m) are modes found so far; lower ones may be missing.
 
-    ``values`` are w^2, or s where damped; ``alone`` (n, z) are the shapes of single bodies at zero.
+    ``values`` are w^2, or s if damped; ``alone`` (n, z) are the shapes of single bodies at zero.
     """
 
     def __init__(self, values: np.ndarray, shapes: np.ndarray, alone: sp.csc_matrix | None = None):
@@ -50,11 +50,11 @@ class Halted(KeyboardInterrupt):
 
 
 def reference_rate(model: LinearModel) -> float:
-    """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
+    """A typical low w^2: the smallest ratio of stiffness to mass of any single coordinate that has both."""
     k, m = np.abs(model.K.diagonal()), model.M.diagonal()
     stiffness = symmetric_columns(model.K)
     largest = column_maxima(stiffness, np.abs(stiffness.data))
-    k = np.where(k > left_by_rounding() * largest, k, largest)  # a diagonal entry may be rounding alone
+    k = np.where(k > left_by_rounding() * largest, k, largest)  # a diagonal entry may be only rounding
     both = (k > 0) & (m > 0)
     if not both.any():
         return 1.0
@@ -65,11 +65,12 @@ def reference_rate(model: LinearModel) -> float:
 def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """The modes at zero and the ``count`` modes nearest to zero, by Lanczos; counted by inertia.
 
-    Shapes (n, z) of single bodies at zero, w^2 (m,) and shapes (n, m) of all others.  Raises :class:`Halted` after Ctrl-C.
+    Returns shapes (n, z) of single bodies at zero, and w^2 (m,) and shapes (n, m) of all others.  Raises :class:`Halted` after
+    Ctrl-C.
     """
     n = model.size
     constraints = unit_rows(model.constraints[:, :n]) if model.constraints.shape[0] else empty(0, n)
-    # what single bodies do at zero is known without a search
+    # modes of single bodies at zero are known without a search
     free, massless = single_motions(model)
     left = n - constraints.shape[0] - free.shape[1] - massless.shape[1]
     if constraints.shape[0]:  # joints constrain them, too
@@ -86,8 +87,8 @@ def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.nd
             raise Halted(*found, free) from None
         if not len(w2) and _has_mass_beside(model, free):
             raise ModelError(
-                f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
-                "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
+                f"{model.name}: rounding hides its stiffness and mass next to zero frequency, so modes cannot be "
+                "counted; expected stiffness or inertia above rounding, however small, in every coordinate; give "
                 "free spins of thin bodies a realistic inertia, or hold them"
             )
         short = count - int(np.count_nonzero(w2))
@@ -97,10 +98,11 @@ def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.nd
 
 
 class _Shifted:
-    """Factors of ``K - s M`` for one s after another, under joints, in the space beside motions at zero that are known.
+    """Factors of ``K - s M`` for different s, with joints, in the space without the known motions at zero.
 
-    ``free`` (n, z) with ``Z^T M Z = 1`` and ``massless`` (n, k) have no stiffness.  They get some, of the size that their bodies
-    have, and more than s: then they count above it, and no other motion feels it, as others are orthogonal to them by mass.
+    ``free`` (n, z) with ``Z^T M Z = 1`` and ``massless`` (n, k) have no stiffness.  They are given a stiffness of the size that
+    their bodies have, and more than s.  So they count as above s, and other motions, which are orthogonal by mass, do not feel
+    it.
     """
 
     def __init__(self, model: LinearModel, constraints: sp.csr_matrix, free: sp.csc_matrix, massless: sp.csc_matrix):
@@ -125,7 +127,9 @@ class _Shifted:
                 pattern = united(pattern, a)[0]
             k, m, *added = (united(pattern, a)[1] for a in (k, m, *added))
         self._k, self._m, self._added = k, m.data, [a.data for a in added]
-        self.widened = 2 * len(k.indices) > 3 * len(self._stiffness.indices)  # has M many entries that K has not?
+        self.widened = 2 * len(k.indices) > 3 * len(
+            self._stiffness.indices
+        )  # whether M has many entries that K has not
 
     def __call__(self, at: float) -> _Beside | Factor | ConstrainedFactor:
         if at == 0.0 and not self._added:
@@ -144,7 +148,7 @@ class _Shifted:
 
 
 class _Beside:
-    """A factor in the space that is orthogonal by mass to motions Z (n, z)."""
+    """A factor in the space orthogonal by mass to motions Z (n, z)."""
 
     def __init__(self, factor: Factor | ConstrainedFactor, motions: sp.csc_matrix, weighed: sp.csc_matrix):
         self._factor, self._motions, self._weighed = factor, motions, weighed
@@ -163,7 +167,7 @@ class _Beside:
 
 
 def _has_mass_beside(model: LinearModel, free: sp.csc_matrix) -> bool:
-    """Whether not only the motions Z (n, z) have mass, ``Z^T M Z = 1``."""
+    """Whether motions other than Z (n, z), ``Z^T M Z = 1``, have mass."""
     x = start_vector(model.size)
     push = model.M @ x
     rest = x - free @ (free.T @ push)
@@ -171,9 +175,9 @@ def _has_mass_beside(model: LinearModel, free: sp.csc_matrix) -> bool:
 
 
 def _searched(model: LinearModel, factorized: _Shifted, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """w^2 and shapes of the modes at zero and the ``count`` modes nearest to zero, among what is searched."""
+    """w^2 and shapes of the modes at zero and of the ``count`` modes nearest to zero, apart from known motions."""
     least = -1e-6 * reference_rate(model)
-    # solutions with K itself are less right, but where it has far fewer entries than K - s M, it also fills in less
+    # solutions with K itself are less accurate, but if K has far fewer entries than K - s M, it also fills in less
     shift = 0.0 if factorized.widened and model.curvatures.clear else least
     best = np.zeros(0), np.zeros((model.size, 0))
     for _ in range(4 if count else 0):
@@ -185,7 +189,7 @@ def _searched(model: LinearModel, factorized: _Shifted, count: int) -> tuple[np.
             break
         if len(best[0]) >= count:
             break
-        shift = 1e3 * shift or least  # fewer, or uncounted: so near to zero, free motions may hide all others
+        shift = 1e3 * shift or least  # so close to zero, free motions may hide all others
     size = np.abs(best[0])
     if len(size) and max(size.min(), -shift) < _TOO_NEAR * size.max():
         shift, factor = _beside_zero(factorized, -_FAR_ENOUGH * size.max(), least, model.M)
@@ -197,7 +201,7 @@ def _searched(model: LinearModel, factorized: _Shifted, count: int) -> tuple[np.
 
 
 def unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
-    """Rows (m, n), made of unit length."""
+    """Rows (m, n) scaled to unit length."""
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     return (sp.diags(1.0 / length) @ rows).tocsr()
 
@@ -205,9 +209,9 @@ def unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
 def _beside_zero(
     factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, least: float, mass: sp.csr_matrix
 ) -> tuple[float, Factor | ConstrainedFactor | None]:
-    """The shift, or one further from zero where modes at zero would be so near that solutions drown in their rounding.
+    """The shift, moved away from zero if modes at zero would be so close that solutions drown in their rounding.
 
-    The one after zero is the ``least``.
+    The first shift after zero is ``least``.
     """
     push = mass @ start_vector(mass.shape[0])
     tried = []
@@ -231,9 +235,9 @@ def _near(
     model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """w^2 and shapes of the modes at zero and the ``count`` modes nearest to zero, none missed.
+    """w^2 and shapes of the modes at zero and of the ``count`` modes nearest to zero, none missed.
 
-    None where factors give no count, or a larger one.
+    None if factors give no count, or a larger one.
     """
     if factor is None or factor.negative is None:
         return None
@@ -257,23 +261,23 @@ def _counted(
     model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Distances from the shift and shapes, none missed, and how many of those nearest to zero are ``count`` and those at zero.
+    """Distances from the shift and shapes, none missed, and how many nearest to zero make up ``count`` and those at zero.
 
-    ``unstable`` are below the shift.  None where factors give no count, or a larger one.
+    ``unstable`` modes are below the shift.  None if factors give no count, or a larger one.
     """
     missed, moving = None, count
     while True:
-        # one more on each side, for a gap behind those wanted
+        # one more on each side, to find a gap after the wanted ones
         below = unstable if unstable <= count else count + 1
         try:
             nu, shapes = search.find(below, count, 1)
-        except RuntimeError:  # the factor does not solve well enough
+        except RuntimeError:  # the factor is too inaccurate for solutions
             return None
-        # distances from the shift, those below it first
+        # by distance from the shift, those below it first
         order = np.argsort(1.0 / nu)
         away, shapes = 1.0 / nu[order], shapes[:, order]
         if len(away) >= search.dimension:
-            return away, shapes, count  # all there are: a count could only be wrong by rounding
+            return away, shapes, count  # all modes are found: a count could only be wrong by rounding
         at_zero = int(np.count_nonzero(zeroed(shift + away, shapes, model, factorized.known) == 0.0))
         if count < moving + at_zero and len(away) >= count:
             count = moving + at_zero
@@ -298,7 +302,7 @@ def _counted(
             return away, shapes, count
         if missing == missed:  # a new start has found none of them
             return None
-        # more of them are equal than Lanczos sees
+        # more eigenvalues are equal than Lanczos has found
         missed = missing
         search.renew()
 
@@ -306,7 +310,7 @@ def _counted(
 def _halted(
     factor: Factor | ConstrainedFactor, shift: float, model: LinearModel, nu: np.ndarray, x: np.ndarray, count: int
 ) -> Halted:
-    """The pairs in the space of a search that solve the equations, at most ``count``."""
+    """The pairs of a search that solve the equations, at most ``count``."""
     most = np.argsort(-np.abs(nu))[:count]
     nu, x = nu[most], x[:, most]
     length = np.einsum("ij,ij->j", x, model.M @ x)
@@ -317,14 +321,14 @@ def _halted(
 
 
 def _equal(w2: np.ndarray, shift: float) -> bool:
-    """Whether all of them are one number, but for rounding of their distance from the shift."""
+    """Whether all are equal up to rounding of their distance from the shift."""
     return bool(np.ptp(w2) <= 10.0 * APART * np.abs(w2).max() + 1e-9 * abs(shift))
 
 
 def _apart_from_zero(
     factor: Factor | ConstrainedFactor, shift: float, model: LinearModel, away: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """w^2 and shapes: near the shift from K itself, higher ones again without these, whose rounding they feel."""
+    """w^2 and shapes: near the shift from K itself; higher ones computed again without these, whose rounding they contain."""
     w2, x, mass = shift + away, x.copy(), model.M
     low = np.abs(w2) < _LOW * np.abs(w2).max(initial=0.0)
     if not low.any():
@@ -352,7 +356,7 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
 
 
 def _count(factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, at: float) -> int | None:
-    """How many w^2 are below ``shift + at``, or very near to it; None where no factor there gives a count."""
+    """How many w^2 are below ``shift + at``, or very close to it; None if no factor there gives a count."""
     for nudge in (1.0, 1.0 + 0.1 * APART, 1.0 - 0.1 * APART):
         try:
             found = factorized(shift + nudge * at).negative
@@ -364,10 +368,10 @@ def _count(factorized: Callable[[float], Factor | ConstrainedFactor], shift: flo
 
 
 def gap_behind(away: np.ndarray, wanted: int) -> tuple[int, float]:
-    """How many of ascending positive numbers are below the widest gap behind the ``wanted`` first, and a number inside it.
+    """How many of ascending positive numbers are below the widest gap after the ``wanted`` first, and a number in the gap.
 
-    Where there is no gap but one or more of the first belong to a cluster that goes on, the gap before that: which of a
-    cluster are found does not matter.
+    If there is no gap but some of the first belong to a cluster that continues, the gap before that: it does not matter which
+    of a cluster are found.
     """
     gaps = np.diff(away, prepend=0.0) / away
     clear = np.flatnonzero(apart(away))

@@ -1,4 +1,4 @@
-"""The damped modes nearest to zero of large sparse models: by Arnoldi, counted by the argument principle."""
+"""The damped modes nearest to zero of large sparse models, by Arnoldi, counted by the argument principle."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns
 from .large import Halted, gap_behind, large_undamped, reference_rate
 from .zero import lost, single_motions, undamped
 
-_REAL = EPS**0.5  # of the distance of an eigenvalue from the shift: by so much rounding splits a double real one
-_SEARCHES = 3  # for eigenvalues that the count shows
-_POINTS = 6  # on the contour that the next is expected from
-_NARROWEST = EPS**0.5  # rad, steps on the contour: determinants at both ends have half their digits in common
+_REAL = EPS**0.5  # relative to the distance from the shift: rounding splits a double real eigenvalue by this
+_SEARCHES = 3  # attempts to find eigenvalues that the count shows
+_POINTS = 6  # on the contour, from which the next value is extrapolated
+_NARROWEST = EPS**0.5  # rad, steps on the contour: determinants at both ends share half of their digits
 
-# With ten times of _LIKE and _AIM, a tenth of _LOOSE and a hundredth of _WIDEST the count of
+# With ten times _LIKE and _AIM, a tenth of _LOOSE and a hundredth of _WIDEST the count of
 # tests/analysis/modes/test_large_damped.py::test_the_count_is_that_of_all_eigenvalues fails or does not end:
-_LIKE = 0.5  # largest error of a determinant's logarithm extrapolated from those before; half a turn is 3.1
-_LOOSE = 2.0  # the same, extrapolated from one value less
+_LIKE = 0.5  # largest error of a determinant's logarithm extrapolated from earlier values; half a turn is 3.1
+_LOOSE = 2.0  # the same, extrapolated from one value fewer
 _WIDEST = 0.3  # rad, steps on the contour
-_AIM = 0.4  # of the largest error accepted: error aimed at in the next step
+_AIM = 0.4  # of the largest accepted error: error intended for the next step
 
-_ASIDE = EPS**0.5  # of an eigenvalue: where left vectors are sought, so that factors are regular
-_BESIDE = EPS**0.25  # of the radius: how far off a slope is taken, where half the digits of determinants are right
-_MOST_STEPS = 120  # on the contour: the count has failed with more
+_ASIDE = EPS**0.5  # relative to an eigenvalue: distance at which left vectors are sought, so that factors are regular
+_BESIDE = EPS**0.25  # relative to the radius: step for a slope, with half the digits of determinants
+_MOST_STEPS = 120  # on the contour, after which the count has failed
 
 
 class _Quadratic:
-    """``P(s) = s^2 M + s C + K``, bordered by the constraints, and its factors, all of one pattern."""
+    """``P(s) = s^2 M + s C + K``, bordered by the constraints, and its factors, all with one pattern."""
 
     def __init__(self, model: LinearModel, constraints: sp.csr_matrix):
         n = model.size
@@ -60,7 +60,7 @@ class _Quadratic:
         return Factor(matrix, self._ordering) if self._symmetric else UnsymmetricFactor(matrix)
 
     def left(self, s: complex) -> np.ndarray:
-        """The vector y (n,) that ``y^T P(s)`` vanishes for at an eigenvalue s, by inverse iteration."""
+        """The vector y (n,) with ``y^T P(s) = 0`` at an eigenvalue s, by inverse iteration."""
         y = start_vector(self.size)
         transposed = UnsymmetricFactor(self._at(s * (1.0 + _ASIDE)).T.tocsc())
         for _ in range(2):
@@ -73,7 +73,7 @@ class _Quadratic:
 
 
 class _Search:
-    """The eigenvalues (k,) nearest to a shift and their vectors (2 n, k), positions over velocities."""
+    """The eigenvalues (k,) nearest to a shift and their vectors (2 n, k), positions above velocities."""
 
     def __init__(self, quadratic: _Quadratic, shift: complex, name: str, restarts: int | None):
         self._quadratic, self.shift, self._name, self._restarts = quadratic, shift, name, restarts
@@ -86,14 +86,15 @@ class _Search:
         nu, self._v = self._nearest(self._apply, ask, start_vector(self._length))
         if not len(nu):
             raise ModelError(
-                f"{self._name}: its damped modes near {abs(self.shift) / (2 * np.pi):.3g} Hz did not converge; expected a model "
-                "whose stiffness and damping stand out of rounding; ask for fewer modes, or reduce the model"
+                f"{self._name}: its damped modes near {abs(self.shift) / (2 * np.pi):.3g} Hz did not converge; "
+                "expected a model whose stiffness and damping are above rounding; ask for fewer modes, or reduce the "
+                "model"
             )
         self._take(nu)
         self.known = float(np.abs(1.0 / nu).max()) - abs(self.shift)
 
     def find_more(self, more: int) -> None:
-        """The nearest ones orthogonal to those known, which equal eigenvalues hide from a search with one vector at a time."""
+        """The nearest eigenvalues orthogonal to known ones; a search with single vectors misses equal eigenvalues."""
         basis = _orthonormal(self._v)
 
         def apart(x):
@@ -122,8 +123,8 @@ class _Search:
         except ArpackNoConvergence as stopped:
             if self._restarts is not None:
                 raise ModelError(
-                    f"{self._name}: of the {ask} damped modes sought near {abs(self.shift) / (2 * np.pi):.3g} Hz, which are "
-                    f"crowded, {len(stopped.eigenvalues)} have converged after {self.solved} solutions"
+                    f"{self._name}: damped modes are crowded near {abs(self.shift) / (2 * np.pi):.3g} Hz: of the "
+                    f"{ask} sought, only {len(stopped.eigenvalues)} have converged after {self.solved} solutions"
                 ) from None
             return stopped.eigenvalues, stopped.eigenvectors
 
@@ -137,37 +138,37 @@ class _Search:
 
     @property
     def at_zero(self) -> np.ndarray:
-        """Which of them are zeros that rounding has split (k,)."""
+        """Which are zeros split by rounding (k,)."""
         return np.abs(self.eigenvalues) <= APART * abs(self.shift)
 
     @property
     def kept(self) -> np.ndarray:
-        """One of each conjugate pair, and all that are real (k,)."""
+        """One of each conjugate pair, and all real ones (k,)."""
         return (self.eigenvalues.imag >= 0.0) | self.real
 
     @property
     def real(self) -> np.ndarray:
-        """Which of them are real, their imaginary parts rounding (k,)."""
+        """Which are real up to rounding of their imaginary part (k,)."""
         s = self.eigenvalues
         return (np.abs(s.imag) <= _REAL * np.abs(s - self.shift)) | self.at_zero
 
     def both(self) -> np.ndarray:
-        """All that are known, with both of each conjugate pair."""
+        """All known eigenvalues, with both of each conjugate pair."""
         s, real = np.where(self.at_zero, 0.0, self.eigenvalues), self.real
         pairs = s[self.kept & ~real]
         return np.concatenate([s[real].real, pairs, pairs.conj()])
 
     def radius(self, count: int) -> float:
-        """Of a disc about zero that holds the ``count`` lowest, or fewer where these end within a cluster."""
+        """Radius about zero that contains the ``count`` lowest, or fewer if these end within a cluster."""
         sizes = np.sort(np.maximum(np.abs(self.eigenvalues[self.kept]), APART * abs(self.shift)))
         if np.count_nonzero(sizes < self.known) >= count:
-            # none is known behind
+            # nothing is known beyond
             sizes = np.append(sizes[sizes < self.known], self.known)
         return gap_behind(sizes, count)[1]
 
 
 def _basis(ask: int) -> int:
-    """Vectors that a search for so many eigenvalues keeps, each of which takes a solution before it is restarted."""
+    """Vectors in the basis of a search for so many eigenvalues; each takes a solution before the first restart."""
     return 2 * ask + 20
 
 
@@ -181,9 +182,9 @@ def large_damped(
 ) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray, tuple[str, ...]]:
     """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4.
 
-    Undamped shapes (n, z) of single bodies at zero, twice each; of the others the ``count`` lowest eigenvalues (k,), one of each
-    pair, their shapes (n, k), and notes where the count is another one.  Raises :class:`Halted` after Ctrl-C, and ModelError
-    where a search has not converged after so many ``restarts``, or several in turn have taken as many solutions.
+    Returns undamped shapes (n, z) of single bodies at zero (each a double mode), the ``count`` lowest other eigenvalues (k,),
+    one of each pair, their shapes (n, k), and notes if the count differs.  Raises :class:`Halted` after Ctrl-C, and ModelError
+    if a search has not converged after ``restarts``, or several searches together have taken as many solutions.
     """
     alone, massless = _apart(model)
     twice = alone[:, np.repeat(np.arange(alone.shape[1]), 2)]
@@ -197,9 +198,9 @@ def large_damped(
 
 
 def _apart(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
-    """Undamped motions (n, z) of single bodies at zero, with mass and without: all others are orthogonal to them by mass.
+    """Undamped motions (n, z) of single bodies at zero, with and without mass; all others are orthogonal to them by mass.
 
-    With a circulatory part these need not be; then all are sought together.
+    With a circulatory part others need not be; then all are sought together.
     """
     if model.skew is not None and model.skew.circulates:
         none = sp.csc_matrix((model.size, 0))
@@ -215,13 +216,13 @@ def _searched(
     ended: list[_Search],
     restarts: int | None,
 ) -> tuple[str, ...]:
-    """Search until the count shows that none is missed: searches that have come to an end, the last one last, and notes."""
+    """Search until the count shows that none is missed; completed searches are added to ``ended``; returns notes."""
     alone, massless = at_zero
     constraints = model.constraints[:, : model.size]
     quadratic = _Quadratic(model, sp.vstack([constraints, (model.M @ alone).T, massless.T], format="csr"))
     most = 2 * (model.size - alone.shape[1] - massless.shape[1]) - 2
     rates = np.sqrt(np.abs(large_undamped(model.symmetric, count)[1]))
-    # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
+    # near the lowest, but off the imaginary axis and off zero, so that no free or undamped mode makes the matrix singular
     size = rates.max(initial=0.0) or np.sqrt(reference_rate(model))
     ask, left = min(2 * count + 12, most), restarts
     allowed = None if restarts is None else restarts * _basis(ask)
@@ -229,7 +230,7 @@ def _searched(
         search = _Search(quadratic, (0.05 + 0.1j) * size, model.name, left)
         search.find(ask)
         ended.append(search)
-        # all within this distance from zero are known
+        # all eigenvalues within this distance from zero are known
         lowest = np.sort(np.abs(search.eigenvalues[search.kept]))
         if np.count_nonzero(lowest <= search.known) >= count or ask >= min(most, 40 * count + 200):
             break
@@ -252,7 +253,7 @@ def _searched(
 
 
 def _pairs(model: LinearModel, search: _Search) -> tuple[np.ndarray, np.ndarray]:
-    """The eigenvalues (k,) that a search has found, one of each pair, and their shapes (n, k)."""
+    """The eigenvalues (k,) found by a search, one of each pair, and their shapes (n, k)."""
     kept = search.kept
     s, shapes = search.eigenvalues[kept], search.shapes[:, kept]
     stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
@@ -262,7 +263,7 @@ def _pairs(model: LinearModel, search: _Search) -> tuple[np.ndarray, np.ndarray]
 
 
 def left_vectors(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Vectors y (n, k) with ``y^T P(s) = 0`` for eigenvalues (k,) with these shapes (n, k)."""
+    """Vectors y (n, k) with ``y^T P(s) = 0`` for eigenvalues (k,) with shapes (n, k)."""
     if model.mirror is not None:
         return model.mirror[:, None] * shapes
     quadratic, y = _Quadratic(model, model.constraints[:, : model.size]), shapes.astype(complex)
@@ -284,11 +285,11 @@ def _told(missing: int | None, radius: float) -> tuple[str, ...]:
 
 
 def missing_inside(quadratic: _Quadratic, radius: float, known: np.ndarray) -> int | None:
-    """How many roots of ``det P(s)``, with ``|s|`` less than a radius, are not among those known; None where that is not found.
+    """Number of roots of ``det P(s)`` with ``|s|`` below a radius that are not known; None if it cannot be determined.
 
     By the argument principle: over the upper half of the circle the argument of ``f = det P/prod (s - known)`` grows by pi for
-    each.  Determinants give it but for whole turns, so steps are short enough to extrapolate ``log f``, modulus and
-    argument, from the values before; where roots are far away, as with all near ones known, these steps are wide.
+    each. Determinants give the argument only up to whole turns, so steps are short enough to extrapolate ``log f`` (modulus and
+    argument) from earlier values.  If all near roots are known, the others are far away and the steps are wide.
     """
 
     def log_f(angle: float, size: float) -> complex:
@@ -310,8 +311,8 @@ def missing_inside(quadratic: _Quadratic, radius: float, known: np.ndarray) -> i
 
 
 def _turned(value: Callable[[float], complex], first: complex, slope: float) -> float | None:
-    """By how much the imaginary part of a function, known but for whole turns, grows from 0 to pi; even real part, odd other."""
-    from scipy.interpolate import barycentric_interpolate  # undamped modes need not wait for it
+    """Growth from 0 to pi of a function's imaginary part, known up to whole turns; its real part is even, the other odd."""
+    from scipy.interpolate import barycentric_interpolate  # imported here, since undamped modes do not need it
 
     at, values = [0.0], [complex(first.real)]
     step = min(_WIDEST, 1.0 / (1.0 + abs(slope)))
@@ -331,7 +332,7 @@ def _turned(value: Callable[[float], complex], first: complex, slope: float) -> 
         if off[0] <= _LIKE and off[-1] <= _LOOSE:
             if angle == np.pi:
                 return given.imag
-            if len(at) == 1:  # the function goes on below the axis
+            if len(at) == 1:  # the function continues below the axis by symmetry
                 at, values = [-angle, 0.0], [given.conjugate(), values[0]]
             at.append(angle)
             values.append(given)

@@ -1,8 +1,8 @@
-"""Modes with loss in which the ends of members rest: ``D = L (w^2 - B)^-1 L^T + regular``, with ``L^T x + (B - w^2) v = 0``.
+"""Lossy modes in which the ends of members rest: ``D = L (w^2 - B)^-1 L^T + regular``, with ``L^T x + (B - w^2) v = 0``.
 
-Near the clamped natural frequencies of a member, the eigenvalues of B, its dynamic stiffness D has poles.  The amplitudes v of
-its clamped motions are coordinates of their own here, so that motions with ends x at rest, ``L v = 0``, have a vector at all.
-L and B come from integrals of D around the poles: W.-J. Beyn, Linear Algebra Appl. 436 (2012) 3839.
+Near a member's clamped natural frequencies, which are the eigenvalues of B, its dynamic stiffness D has poles.  Here the
+amplitudes v of its clamped motions are additional coordinates, so that motions with resting ends x, ``L v = 0``, have a nonzero
+vector.  L and B are found from integrals of D around the poles: W.-J. Beyn, Linear Algebra Appl. 436 (2012) 3839.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import scipy.linalg as sl
 from ...linear.members import Members
 from ...numerics.precision import APART, DEPENDENT, EPS, UNPIVOTED
 
-# Poles lie within half a radius of the center and beyond two, so that the trapezoidal rule is right to 2^-points, beyond eps
+# poles are within half a radius of the center or beyond two, so the trapezoidal rule has the error 2^-points, below eps
 _POINTS = 56
 _CIRCLE = np.exp(2j * np.pi * (np.arange(_POINTS) + 0.5) / _POINTS)
-_MOST_HALVINGS = 30  # of radii: beyond, poles lie as close together as rounding leaves them
+_MOST_HALVINGS = 30  # of radii: after more, poles are as close together as rounding
 _MOST_STEPS = 40
-_CONVERGED = UNPIVOTED * EPS  # of an eigenvalue
-_BESIDE = 8.0 * EPS  # of an eigenvalue: where to solve instead of at it
+_CONVERGED = UNPIVOTED * EPS  # relative to an eigenvalue
+_BESIDE = 8.0 * EPS  # relative to an eigenvalue: distance at which equations are solved instead
 
 
 class Equations(Protocol):
-    """What is asked of the equations of a model with a share of its loss."""
+    """What this module needs of the equations of a model with a share of its loss."""
 
     members: Members
     n: int
@@ -38,7 +38,7 @@ class Equations(Protocol):
 
 
 class _Poles(NamedTuple):
-    """Poles of one member inside a circle: loads (k, r), B (r, r), and the regular part at any w^2 inside."""
+    """Poles of one member inside a circle: loads (k, r), B (r, r), and a function for the regular part at any w^2 inside."""
 
     loads: np.ndarray
     values: np.ndarray
@@ -46,7 +46,7 @@ class _Poles(NamedTuple):
 
 
 class _Circle(NamedTuple):
-    """Where the poles of a member are sought, how many there are, and the units of its coordinates (k,)."""
+    """A circle in which the poles of a member are sought, their number, and the units of its coordinates (k,)."""
 
     center: complex
     radius: float
@@ -55,7 +55,7 @@ class _Circle(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Modes without loss: w^2 (m,), shapes (n, m), and which of them rest (m,)."""
+    """Modes without loss: w^2 (m,), shapes (n, m), and in which all ends rest (m,)."""
 
     omega2: np.ndarray
     shapes: np.ndarray
@@ -65,11 +65,11 @@ class Start(NamedTuple):
 def followed(
     equations: Callable[[float], Equations], undamped: Equations, start: Start, pieces: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """What modes in which all ends rest become with loss raised in some steps: which those are, w^2, and shapes (n, m).
+    """Modes in which all ends rest, followed while loss is raised in steps: their numbers, w^2, and shapes (n, m).
 
-    With them come those of modes that such ends follow, at nearly the same frequency: where loss differs between members the
-    ones turn into the others.  ``equations(share)`` has that share of the loss, ``undamped`` none, and no damping.  None where
-    the modes are not recognized after a step.
+    Modes of nearly the same frequency that move the ends are followed with them: if loss differs between members, one kind
+    turns into the other.  ``equations(share)`` has that share of the loss, ``undamped`` has none and no damping.  None if the
+    modes are not recognized after a step.
     """
     rest = np.flatnonzero(start.resting)
     rest = rest[np.argsort(start.omega2[rest])]
@@ -85,7 +85,7 @@ def followed(
 def _group(
     equations: Callable[[float], Equations], undamped: Equations, start: Start, rest: np.ndarray, pieces: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The same for modes ``rest`` of one frequency."""
+    """:func:`followed` for modes ``rest`` of one frequency."""
     omega2 = float(start.omega2[rest].mean())
     members = undamped.members
     circles = {k: c for k in range(len(members)) if (c := _circle(members, k, omega2)) is not None}
@@ -103,7 +103,7 @@ def _group(
         if not all(_holds(poles[k], c) for k, c in circles.items()):
             return None
         reduced = _Reduced(now, poles)
-        # to first order on the span of all, which equal frequencies leave open
+        # first order on the span of all, since equal frequencies leave their combination open
         h = vectors.T @ reduced.matrix(omega2) @ vectors
         values, turn = np.linalg.eig(np.linalg.solve(vectors.T @ vectors, h))
         vectors = vectors @ turn
@@ -137,7 +137,7 @@ def _beside(reduced: _Reduced, start: Start, others: list[tuple[float, np.ndarra
 
 
 def _circle(members: Members, k: int, omega2: float) -> _Circle | None:
-    """The largest circle about ``omega2`` with poles of a member deep inside or far outside; None without any inside."""
+    """The largest circle about ``omega2`` with a member's poles well inside or far outside; None if none is inside."""
 
     def below(share: float) -> int:
         return members.clamped_count_of(k, omega2 * (1.0 + share))
@@ -155,7 +155,7 @@ def _circle(members: Members, k: int, omega2: float) -> _Circle | None:
         size = np.sqrt(np.abs(np.einsum("fii->fi", d)).max(axis=0) * radius * omega2)
         size[size == 0.0] = 1.0
         inside = np.linalg.eigvalsh(np.real(_moment(d, moved)) / np.outer(size, size))
-        if inside[-rank] > DEPENDENT * inside[-1]:  # the loads of several orders may depend on each other
+        if inside[-rank] > DEPENDENT * inside[-1]:  # loads of several orders may depend on each other
             return _Circle(omega2, radius * omega2, rank, size)
     return None
 
@@ -165,7 +165,7 @@ def _moment(d: np.ndarray, moved: np.ndarray, power: int = 0) -> np.ndarray:
 
 
 def _poles(members: Members, k: int, circle: _Circle, near: np.ndarray | None) -> _Poles:
-    """The poles inside a circle, with loads as close as may be to those ``near`` (k, r) without, or with less, loss."""
+    """The poles inside a circle; their loads are as close as possible to the loads ``near`` (k, r) with less or no loss."""
     moved = circle.radius * _CIRCLE
     at = circle.center + moved
     d = members.change_of(k, np.sqrt(at))
@@ -190,12 +190,12 @@ def _poles(members: Members, k: int, circle: _Circle, near: np.ndarray | None) -
 
 
 def _holds(poles: _Poles, circle: _Circle) -> bool:
-    """Whether loss left the poles in the inner half of their circle, where the integrals are right."""
+    """Whether loss leaves the poles in the inner half of their circle, where the integrals are accurate."""
     return bool(np.abs(np.linalg.eigvals(poles.values) - circle.center).max() < 0.5 * circle.radius)
 
 
 class _Reduced:
-    """``H(w^2) v = w^2 v`` with ``H = B - P^T A_regular(w^2)^-1 P``: the clamped motions, and what the ends make of them."""
+    """``H(w^2) v = w^2 v`` with ``H = B - P^T A_regular(w^2)^-1 P``: the clamped motions, coupled by the ends."""
 
     def __init__(self, equations: Equations, poles: dict[int, _Poles]):
         self._equations = equations
@@ -220,13 +220,13 @@ class _Reduced:
         return self._b - self._p.T @ self._follow(omega2, self._p)
 
     def ends(self, omega2: complex, v: np.ndarray) -> np.ndarray:
-        """How the ends move (n,) with clamped motions v of unit mass; 0 where what they change of w^2 is rounding."""
+        """Motion of the ends (n,) for clamped motions v of unit mass; 0 if its effect on w^2 is rounding."""
         load = self._p @ v
         x = -self._follow(omega2, load[:, None])[:, 0]
         return x if np.abs(load) @ np.abs(x) > DEPENDENT**2 * abs(omega2) else np.zeros(len(x))
 
     def resting(self, omega2: float, count: int) -> tuple[np.ndarray, list[tuple[float, np.ndarray]]]:
-        """Those combinations (r, count) of clamped motions without loss that load the ends least at this w^2; the others."""
+        """Combinations (r, count) of lossless clamped motions that load the ends least at this w^2; and the others."""
         values, vectors = np.linalg.eigh(np.real(self.matrix(omega2)))
         largest = (np.abs(self._p) ** 2).sum(axis=1, keepdims=True)
         felt = (np.abs(self._p @ vectors) ** 2 / np.where(largest > 0.0, largest, 1.0)).sum(axis=0)
@@ -234,7 +234,7 @@ class _Reduced:
         return vectors[:, order[:count]], [(values[k], vectors[:, k]) for k in order[count:]]
 
     def mode(self, omega2: complex, v: np.ndarray) -> tuple[complex, np.ndarray] | None:
-        """The eigenvalue and unit vector near others, by inverse iteration; None where it leaves these or does not end."""
+        """The eigenvalue and unit vector near others, by inverse iteration; None if it leaves these or does not converge."""
         start, last = v, None
         for _ in range(_MOST_STEPS):
             h = self.matrix(omega2)
@@ -242,7 +242,7 @@ class _Reduced:
             v = v / np.linalg.norm(v)
             off = (v @ h @ v) / (v @ v) - omega2
             if abs(off) <= _CONVERGED * abs(omega2):
-                same = 2.0 * np.abs(np.conj(start) @ v) ** 2 > 1.0  # more than half of it
+                same = 2.0 * np.abs(np.conj(start) @ v) ** 2 > 1.0  # more than half of the vector is the same
                 return (omega2 + off, v) if same else None
             slope = -1.0 if last is None else (off - last[1]) / (omega2 - last[0])
             last, omega2 = (omega2, off), omega2 - off / slope

@@ -1,4 +1,4 @@
-"""Modes as results: one mode, and all of a model together."""
+"""Modes as results: a single mode, and all modes of a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...validation.arguments import find, shown, whole
 from ..resources import refuse_beyond_memory
 from .strain_energies import Kept, StrainEnergies
 
-_LISTED = 12  # free motions that tables list one by one; of more, the first few are named
+_LISTED = 12  # free motions listed one by one in tables; if there are more, only the first few are named
 
 
 def growing(eigenvalues: np.ndarray) -> np.ndarray:
@@ -30,10 +30,10 @@ def growing(eigenvalues: np.ndarray) -> np.ndarray:
 
 
 def hidden_growth(eigenvalues: np.ndarray, moved: np.ndarray, met: np.ndarray) -> np.ndarray:
-    """For which motions rounding hides whether they grow (m,); it may have ``moved`` their eigenvalues (m,).
+    """For which motions rounding hides whether they grow (m,), if it may have ``moved`` their eigenvalues (m,).
 
-    If several have ``met`` (m,), as at the onset of flutter, rounding alone decides whether they part into a growing and a
-    decaying one.
+    If several have ``met`` (m,), as at the onset of flutter, rounding decides whether they split into a growing and a decaying
+    one.
     """
     parting = met & (eigenvalues.real > -moved) & (moved > NOTHING * np.abs(eigenvalues))
     return (growing(eigenvalues) & (eigenvalues.real <= moved)) | parting
@@ -50,7 +50,7 @@ def _decay_times(s: np.ndarray) -> np.ndarray:
 
 
 def _loss_factors(s: np.ndarray, lossy: bool) -> np.ndarray:
-    """1/Q of modes s (m,): of a stiffness ``k (1 + i eta)`` it is eta to the last digit."""
+    """1/Q of modes s (m,); for a stiffness ``k (1 + i eta)`` it is eta to the last digit."""
     w2, out = -(s**2), 2.0 * _damping_ratios(s)
     return np.divide(w2.imag, w2.real, out=out, where=w2.real > 0.0) + 0.0 if lossy else out
 
@@ -196,7 +196,7 @@ class Mode(Result):
 
 
 def _ratio(mode: Mode) -> float | str:
-    """Damping ratio of a mode as tables show it: in a word where it has no frequency, 0 where it is rounding."""
+    """Damping ratio of a mode for tables: a word if it has no frequency, 0 if it is rounding."""
     if mode.undetermined:
         return "not determined"
     return "free" if mode.free else float(without_rounding(mode.damping_ratio, 1.0))
@@ -246,7 +246,7 @@ class Columns(ReadOnly):
         return np.concatenate([self.first[[i]].toarray().ravel(), self.others[i]])
 
     def whole(self, name: str) -> np.ndarray:
-        """All of it (n, m); ModelError where it is more than there is memory for."""
+        """The whole matrix (n, m); ModelError if it does not fit into memory."""
         if not self.first.shape[1]:
             return self.others
         n, m = len(self.others), self.first.shape[1] + self.others.shape[1]
@@ -431,7 +431,7 @@ class Modes(Result):
         return list(self.coordinates)
 
     def table(self) -> Table:
-        free = int(np.count_nonzero(self.free))  # the first ones
+        free = int(np.count_nonzero(self.free))  # the free ones come first
         first = free if free > _LISTED else 0
         strained = self.lossy and len(self.strain_energies) > 0
         rows = [

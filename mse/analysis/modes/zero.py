@@ -17,14 +17,14 @@ from ...numerics.sparse_tools import column_products, no_columns, scaled_both, s
 
 
 def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All eigenpairs of ``K x = w^2 M x``: exactly 0 for the motions ``zero`` (n, z), the others apart from these."""
+    """All eigenpairs of ``K x = w^2 M x``: exactly 0 for the motions ``zero`` (n, z), and the others separated from these."""
     w2, x = graded(k, m)
     if not zero.shape[1]:
         return w2, x
     inside, sizes, _ = np.linalg.svd(x.T @ (m @ zero), full_matrices=False)
     inside = inside[:, sizes > len(k) * EPS * sizes.max(initial=0.0)]  # the others have no mass
     count = inside.shape[1]
-    # they are among the softest: as many of these as they consist of, but for rounding, which mixes a trace of others in
+    # they are combinations of the softest modes, as many as they are; rounding mixes in a trace of others
     order = np.argsort(np.abs(w2), kind="stable")
     captured = np.cumsum(np.sum(inside[order] ** 2, axis=1))
     soft = np.abs(w2) < SOFT * np.abs(w2).max(initial=0.0)
@@ -35,9 +35,9 @@ def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, 
 
 
 def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel, known: int = 0, rounding: float = 0.0) -> np.ndarray:
-    """w^2 (k,) found near a shift, exactly 0 for the model's zero-stiffness motions.
+    """w^2 (k,) found near a shift, set to exactly 0 for the model's zero-stiffness motions.
 
-    ``known`` of these are not among the shapes (n, k), and others are not set to 0 in their place.  ``rounding`` is that of w^2
+    ``known`` of these are not among the shapes (n, k), and no others are set to 0 instead.  ``rounding`` is the rounding of w^2
     by the shift.
     """
     nearest = np.argsort(np.abs(w2), kind="stable")[: model.curvatures.null.shape[1] - known]
@@ -47,12 +47,12 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel, known: int = 
 
 
 def lost(stiffness: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray:
-    """Which stiffness (k,) of shapes (n, k) from a factor with a shift may be that of zero-stiffness motions."""
+    """For which shapes (n, k) a stiffness (k,), computed with a shift, may be that of zero-stiffness motions."""
     return np.abs(stiffness) <= UNPIVOTED * weighted_squares(model.stiffness_noise, np.abs(shapes))
 
 
 def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
-    """By how much rounding of K may have changed the frequencies (k,) Hz of undamped modes, and which are not determined.
+    """Possible change of the frequencies (k,) Hz of undamped modes by rounding of K, and which modes are undetermined.
 
     ``s`` (k,) are eigenvalues in 1/s, ``shapes`` (n, k) have unit modal mass.
     """
@@ -65,10 +65,10 @@ def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np
 
 
 def terms_in_noise(model: LinearModel) -> float:
-    """How many times as much the stiffness may be off as by rounding of its terms alone, at least 1."""
+    """Ratio of the stiffness's possible error to rounding of its terms, at least 1."""
     if model._noise is None:
         return 1.0
-    # the largest of both: what has hardly any stiffness has hardly any rounding of it
+    # the larger of both: a motion with hardly any stiffness has hardly any rounding of it
     whole, alone = (
         np.max(x / model.scale**2, initial=0.0) for x in (model._noise, replace(model, _noise=None).stiffness_noise)
     )
@@ -76,7 +76,7 @@ def terms_in_noise(model: LinearModel) -> float:
 
 
 def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
-    """Up to which stiffness (m,) of motions (n, m) is the rounding of ``terms`` (n, n), all positive, or of reactions."""
+    """Rounding in the stiffness (m,) of motions (n, m), from ``terms`` (n, n), all positive, or from reactions."""
     faked = model.scale**2 * stiffness_noise(
         scaled_both(symmetric_columns(terms), 1.0 / model.scale), body_groups(model)
     )
@@ -88,8 +88,8 @@ def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, term
 def single_motions(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
     """Motions without stiffness in which one body moves alone, such as spins, as columns.
 
-    First those with mass, modes at exactly zero, with ``Z^T M Z = 1``; then unit vectors of those without mass either, which
-    are no modes and take part in none.  Those that masses couple with each other are left out.
+    First those with mass: modes at exactly zero, with ``Z^T M Z = 1``.  Then unit vectors of those without mass, which are not
+    modes and take part in none.  Motions that masses couple with each other are left out.
     """
     if not model.curvatures.null.shape[1]:
         return no_columns(model.size), no_columns(model.size)
@@ -107,11 +107,11 @@ def single_motions(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
 
 
 def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
-    """Motions of unit length in the space without stiffness that move one body each (n, m)."""
+    """Motions of unit length without stiffness that move one body each (n, m)."""
     found, n, bodies = model.curvatures, model.size, whole_bodies(model)
     if found.local or not bodies or not found.null.shape[1]:
         z = model.zero_motions[:, : found.local]
-    else:  # of small models a basis is known that mixes them with others
+    else:  # for small models a basis is known that mixes them with others
         rows = found.null[: 6 * bodies].toarray().reshape(bodies, 6, -1)
         shares, axes = np.linalg.eigh(rows @ rows.transpose(0, 2, 1))
         body, which = np.nonzero(alone(shares))
@@ -126,9 +126,9 @@ def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
 
 
 def undamped(motions: sp.csc_matrix, model: LinearModel) -> sp.csc_matrix:
-    """Those of some motions (n, m) that meet no damping but the rounding of its terms."""
+    """Those of the motions (n, m) that meet no damping except rounding of its terms."""
     met = np.abs(column_products(motions, model.symmetric.Lambda @ motions))
-    if model.skew is not None:  # what turns a motion meets it from aside
+    if model.skew is not None:  # a skew part couples a motion with others, which may be damped
         met += np.sqrt(weighted_squares(np.ones(model.size), (model.gyroscopic @ motions).tocsc()))
     terms = scaled_both(symmetric_columns(abs(model.Lambda)), 1.0 / model.scale)
     rounding = model.scale**2 * stiffness_noise(terms, body_groups(model))
@@ -136,7 +136,7 @@ def undamped(motions: sp.csc_matrix, model: LinearModel) -> sp.csc_matrix:
 
 
 def determined(model: LinearModel) -> LinearModel:
-    """The model, with a stiffness for what single bodies do without stiffness, mass and damping: no mode has a share in it."""
+    """The model with a stiffness for single bodies' motions without stiffness, mass and damping; no mode takes part in them."""
     z = undamped(single_motions(model)[1], model)
     if not z.shape[1]:
         return model
@@ -147,7 +147,7 @@ def determined(model: LinearModel) -> LinearModel:
 
 
 def body_stiffness(model: LinearModel) -> np.ndarray:
-    """The largest diagonal entry of K (n,) on the body of each coordinate: N/m, turned by arms into N m."""
+    """Largest diagonal entry of K (n,) on the body of each coordinate: N/m, converted by arms to N m."""
     body = body_groups(model)
     largest = np.zeros(body.max(initial=-1) + 1)
     np.maximum.at(largest, body, np.abs(model.K.diagonal()) / model.scale**2)
@@ -159,7 +159,7 @@ def _axes(weight: sp.csr_matrix, body: np.ndarray) -> sp.csc_matrix:
     first = np.flatnonzero(np.diff(body, prepend=-1))
     count = np.diff(first, append=len(body))
     rows, columns, values = ([np.zeros(0, dtype=t)] for t in (int, int, float))
-    for size in np.unique(count):  # all bodies with as many of them at once
+    for size in np.unique(count):  # all bodies with the same number at once
         at = first[count == size][:, None] + np.arange(size)
         i, j = (np.repeat(at, size, axis=1).ravel(), np.tile(at, size).ravel())
         masses = np.asarray(weight[i, j]).reshape(-1, size, size)

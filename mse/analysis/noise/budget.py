@@ -1,4 +1,4 @@
-"""A noise budget: the contribution of each source to the noise of one output, as one-sided spectral densities."""
+"""A noise budget: the contributions of all sources to the noise of one output, as one-sided spectral densities."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..frequency.resonance_grid import resonances
 from .spectra import Given, density
 from .thermal import ROOM, Thermal, thermal
 
-# Points in the width of a resonance, for a budget's own grid: with 12 an RMS is right to 3e-5 of itself at Q 50, with 6 to 3e-4
+# Points in the width of a resonance, for a budget's own grid: with 12 the relative error of an RMS is 3e-5 at Q 50, with 6 3e-4
 # (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
 _PER_WIDTH = 12.0
 # Samples in the width of a resonance that an RMS needs; with fewer it may miss the resonance
 # (tests/analysis/noise/test_budget.py::test_an_rms_over_a_resonance_that_the_frequencies_miss_warns_with_its_name)
 _FEWEST = 3
-# Of the lowest and the highest resonance: ends of a budget's own grid.  Beyond them is 1e-5 of the RMS of an oscillator of Q 50;
-# a third of the second number is too little
+# Ends of a budget's own grid, relative to the lowest and the highest resonance.  1e-5 of the RMS of an oscillator of Q 50 is
+# beyond them; a third of the second number is too little
 # (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
 _BELOW, _ABOVE = 1e-3, 10.0
 
@@ -232,7 +232,7 @@ def _width(width: float) -> str:
 def _integral(f: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Integrals (f - 1,) of a density (f,) between neighbors, as a power of f; as a line if it vanishes at an end."""
     before, after, step = s[:-1], s[1:], np.log(f[1:] / f[:-1])
-    # S f goes as an exponential of ln f
+    # S f is an exponential function of ln f
     a, b = before * f[:-1], after * f[1:]
     power = np.log(np.divide(b, a, out=np.ones_like(a), where=(a > 0.0) & (b > 0.0)))
     mean = a * np.divide(np.expm1(power), power, out=np.ones_like(a), where=power != 0.0)
@@ -300,7 +300,7 @@ def _own_grid(model: LinearModel, loss: Mapping[str | Source, LossGiven] | None)
     modes = model.modes(damped=model.skew is not None)
     moving = modes.frequencies_hz[modes.frequencies_hz > 0.0]
     if not len(moving):
-        raise ModelError(f"{model.name}: has no resonance, so no frequencies of its own; expected frequencies_hz")
+        raise ModelError(f"{model.name}: it has no resonance to make a frequency grid for; expected frequencies_hz")
     low, high = _BELOW * float(moving.min()), _ABOVE * float(moving.max())
     grid = model.resonance_grid(low, high, points_per_width=_PER_WIDTH, loss=loss, progress=False)
     return grid.frequencies_hz

@@ -62,8 +62,8 @@ class Spectrum(ReadOnly):
         if values.min() < 0.0:
             at = int(np.argmin(values))
             raise ModelError(
-                f"Spectrum: the density is {values[at]:.6g} at {f[at]:.6g} Hz; expected amplitudes (unit/sqrt(Hz)), "
-                "at least 0 and no logarithms"
+                f"Spectrum: the density is {values[at]:.6g} at {f[at]:.6g} Hz; expected amplitudes (unit/sqrt(Hz)) of "
+                "at least 0, not logarithms"
             )
         if self.outside not in _OUTSIDE:
             raise refusal("Spectrum", "outside", self.outside, f"one of {', '.join(map(repr, _OUTSIDE))}")
@@ -125,8 +125,8 @@ class Spectrum(ReadOnly):
         beyond = (f < first) | (f > last)
         if self.outside == "refuse" and beyond.any():
             raise ModelError(
-                f"{who}: asked at {f[beyond][0]:.6g} Hz; expected {first:.6g} to {last:.6g} Hz, where it is "
-                "known; ask for these, or give mse.Spectrum(..., outside='hold') or 'zero'"
+                f"{who}: the density at {f[beyond][0]:.6g} Hz is not known; expected {first:.6g} to {last:.6g} Hz; "
+                "ask for these, or give mse.Spectrum(..., outside='hold') or 'zero'"
             )
         floor = np.finfo(float).tiny  # for the logarithm of zero
         known = np.log(np.maximum(self.density, floor))

@@ -1,8 +1,9 @@
 """Thermal noise by the fluctuation-dissipation theorem: ``S_i = (4 kB T_i / w) r Im(Z_i) r^H`` for each source i.
 
-Z_i is what source i adds to the dynamic stiffness ``Z = K + i w Lambda - w^2 M``.  r (n + l,) is what an output reads of a force
-on each coordinate x = (q, w): ``c Z^-1`` on the free ones, with all losses in Z, and its share of reactions on constrained ones.
-(Callen and Welton, Phys. Rev. 83 (1951) 34; Saulson, Phys. Rev. D 42 (1990) 2437, eq. 16, one-sided.)
+Z_i is the part of the dynamic stiffness ``Z = K + i w Lambda - w^2 M`` that comes from source i.  r (n + l,) is the reading of
+the output for a unit force on each coordinate x = (q, w): ``c Z^-1`` on free coordinates, with all losses in Z, and its share
+of reactions on constrained ones.  (Callen and Welton, Phys. Rev. 83 (1951) 34; Saulson, Phys. Rev. D 42 (1990) 2437, eq. 16,
+one-sided.)
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ..frequency.response import frequency_response
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 BOLTZMANN = 1.380649e-23
-# K, of objects that have no temperature: the default of elements, by definition
+# K, for objects without a temperature: the default of elements, by definition
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 ROOM = 300.0
 
@@ -44,11 +45,11 @@ class Thermal(NamedTuple):
 
 
 class Rows:
-    """What one output reads of a unit force on each coordinate x = (q, w), at angular frequencies w > 0 (f,), and of inputs.
+    """Readings of one output for a unit force on each coordinate x = (q, w), and for inputs, at angular frequencies w > 0 (f,).
 
-    Z is symmetric but for gyroscopic and circulatory parts, so ``r^T = Z^-T c^T`` is a response of the transposed model to the
-    output's own row: ``forces`` that it reads of q, displacements that it reads of reactions.  By reciprocity, the transposed
-    inputs read from the same response what the output reads of them.
+    Z is symmetric up to gyroscopic and circulatory parts.  So ``r^T = Z^-T c^T`` is a response of the transposed model to the
+    output's own row: ``forces`` for its weights on q, displacements for its weights on reactions.  By reciprocity, the
+    transposed inputs read the output's response to them.
     """
 
     def __init__(self, model: LinearModel, output: int, loss: Mapping[Label, Factor], inputs: Sequence[int] = ()):
@@ -71,7 +72,7 @@ class Rows:
         )  # fmt: skip
 
     def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The row (f, k) on the coordinates that are numbered ``touched`` (k,), and responses (f, i) to the inputs."""
+        """The row (f, k) on the coordinates numbered ``touched`` (k,), and responses (f, i) to the inputs."""
         n = self._dual.size
         out = np.zeros((len(f), len(touched)), dtype=complex)
         free, held = np.flatnonzero(touched < n), np.flatnonzero(touched >= n)
@@ -113,7 +114,7 @@ def thermal(
     every = np.unique(np.concatenate(touched))
     powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}
     if not len(every):
-        # from the inputs, since an output may see an undamped resonance that they do not drive
+        # computed from the inputs, since the output may see an undamped resonance that they do not drive
         names = [model.inputs[k] for k in inputs]
         response = frequency_response(
             model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
@@ -147,7 +148,7 @@ def thermal(
 
 
 class _Quadratic:
-    """``r A_i r^H`` of all parts A_i that have a factor, real and symmetric: sums over the products that their entries share."""
+    """``r A_i r^H`` for all real symmetric parts A_i with a factor: sums of products that entries of different parts share."""
 
     def __init__(self, parts: StiffnessParts, factors: Mapping[Label, float]):
         factor = np.array([factors.get(label, 0.0) for label in parts])
@@ -164,11 +165,11 @@ class _Quadratic:
 
     @property
     def touched(self) -> np.ndarray:
-        """Numbers of the coordinates that the parts have entries on."""
+        """Numbers of the coordinates where the parts have entries."""
         return np.unique(np.concatenate([self._i, self._j]))
 
     def forms(self, row: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The forms (parts, f) of rows (f, k) on the coordinates with these ``numbers`` (k,)."""
+        """The forms (parts, f) of rows (f, k) on the coordinates ``numbers`` (k,)."""
         i, j = np.searchsorted(numbers, self._i), np.searchsorted(numbers, self._j)
         out = np.empty((len(self.labels), len(row)))
         step = max(1, int(SIZES.pivoted_bytes / (8 * max(len(i), 1))))
@@ -180,7 +181,7 @@ class _Quadratic:
         return out
 
     def terms(self, part: int, row: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Sum of the magnitudes of all terms in one form, (f,): of a stiff part that hardly deforms they cancel to rounding."""
+        """Sum of the magnitudes of all terms in one form, (f,); for a stiff part that hardly deforms they cancel to rounding."""
         i, j = np.searchsorted(numbers, self._i), np.searchsorted(numbers, self._j)
         own = abs(self._weights[part])
         used = own.indices
@@ -190,10 +191,10 @@ class _Quadratic:
 def _of_member(
     member: DynamicMember, w: np.ndarray, loss: Mapping[Label, Factor], row: np.ndarray
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """``r Im(D) r^H`` (f,) of a member by mechanism, of rows r (f, k) on its own coordinates, at angular frequencies w.
+    """``r Im(D) r^H`` (f,) of a member by mechanism, for rows r (f, k) on its own coordinates, at angular frequencies w.
 
-    Losses of one member act on each other to second order, so the whole is shared as the mechanisms would have it alone: an
-    estimate where two of them lose, of which the sum is exact.
+    To second order, losses of one member influence each other.  The exact total is therefore divided in proportion to what each
+    mechanism would have alone; with two lossy mechanisms the shares are an estimate.
     """
     own = {m: loss[member.label, m] for m in member.mechanisms if loss.get((member.label, m))}
     whole = _forms(row, np.imag(with_losses(member, w, own)))
@@ -209,5 +210,5 @@ def _of_member(
 
 
 def _forms(row: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """``r A r^H`` (f,) of rows r (f, k) and real matrices (f, k, k), whose skew parts dissipate nothing; not below zero."""
+    """``r A r^H`` (f,) for rows r (f, k) and real matrices (f, k, k), whose skew parts dissipate nothing; at least zero."""
     return np.maximum(np.einsum("fi,fij,fj->f", row, matrices, row.conj()).real, 0.0)

@@ -1,7 +1,7 @@
-"""The one writer of a file: a lock of the operating system, which ends with the process that holds it, however that ends.
+"""A file with one writer: a lock of the operating system, released whenever and however the process ends.
 
-Such locks belong to an open file and are advisory: another process, thread or run of the same thread that wants to write is
-refused, readers are not.  Where a file system has no locks, as some that are mounted over a network, that is logged.
+Such locks belong to an open file and are advisory: another process, thread or run that wants to write is refused; readers are
+not. If a file system has no locks, as some network mounts, that is logged.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from pathlib import Path
 log = logging.getLogger("mse")
 
 _HELD = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
-# Where locked bytes cannot be read by others, a byte beyond the end of any file is locked; 32 bits of offset will do, too.
+# A byte beyond the end of any file is locked, since locked bytes may be unreadable for others; 32 bits of offset suffice.
 _FAR = 2**62 + 2**31 - 2
 
 
 class Locked(OSError):
-    """Somebody else writes the file."""
+    """Another process, thread or run writes the file."""
 
 
 class LockedFile:
-    """A file open for reading and writing, without a buffer, by this process alone; created if it does not exist.
+    """An unbuffered file open for reading and writing by this process only; created if it does not exist.
 
-    Raises Locked where another process has it, and OSError where it cannot be opened.
+    Raises Locked if another process has it, and OSError if it cannot be opened.
     """
 
     def __init__(self, path: Path):
         self.path = path
         self.file, self.made = _opened(path)
-        while not self._hold():  # it was deleted, or another one put there, before it was locked
+        while not self._hold():  # deleted or replaced before it was locked
             self.file.close()
             self.file, self.made = _opened(path)
         _open.add(self)
 
     def _hold(self) -> bool:
-        """Lock it; whether it is still the one at its path."""
+        """Lock it; returns whether it is still the file at its path."""
         try:
             _lock(self.file, self.path)
             return os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno()))
@@ -63,7 +63,7 @@ class LockedFile:
         if unused and os.name != "nt":
             self.path.unlink(missing_ok=True)
         self.file.close()
-        if unused and os.name == "nt":  # open files cannot be deleted there
+        if unused and os.name == "nt":  # Windows cannot delete open files
             self.path.unlink(missing_ok=True)
 
 
@@ -100,7 +100,7 @@ _open: weakref.WeakSet[LockedFile] = weakref.WeakSet()
 
 
 def _leave_to_parent() -> None:
-    """In a forked process: it would keep the lock after the writer has ended."""
+    """In a forked process: drop the lock, which would outlast the writer."""
     for held in list(_open):
         held.file.close()
 

@@ -1,4 +1,4 @@
-"""Zero-stiffness motions of a state space: how they are called, and how many poles at zero they give."""
+"""Zero-stiffness motions of a state space: their names, and how many poles at zero they give."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def free_motions(model: LinearModel, c: Condensed, shapes: np.ndarray) -> tuple[
 
 
 def _decays(model: LinearModel, c: Condensed, moved: np.ndarray, heavy: np.ndarray) -> np.ndarray:
-    """How fast forces of velocities turn or end zero-stiffness motions (r + d, m): singular values (m,) in 1/s.
+    """How fast velocity forces turn or stop zero-stiffness motions (r + d, m): singular values (m,) in 1/s.
 
-    A motion ends where its velocity pushes along one that meets no stiffness from the left; with a circulatory part these are
-    other motions.
+    A motion stops if its velocity pushes along a motion without stiffness from the left; with a circulatory part these are other
+    motions.
     """
     nr = len(c.sep.r)
     left = moved

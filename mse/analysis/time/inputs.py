@@ -1,4 +1,4 @@
-"""Inputs over time as users give them, functions or samples, turned into the numbers that steps take."""
+"""Inputs over time as users give them (functions or samples), converted to the numbers that steps use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .steps import NODES
 Input = Callable[[Any], ArrayLike] | ArrayLike
 
 _USAGE = "a function of t in s that returns one finite real number for each time"
-_PIECE = 1 << 18  # samples of a given array that are looked at together
+_PIECE = 1 << 18  # samples of a given array checked at once
 
 
 class Inputs:
@@ -48,7 +48,7 @@ class Inputs:
         return hold or "foh"
 
     def _samples(self, name: str, value: ArrayLike) -> np.ndarray:
-        """The array itself if it is one of floats: it may be larger than the memory and lie in a file."""
+        """The array itself if it has floats: it may be a file larger than memory."""
         if not (isinstance(value, np.ndarray) and value.dtype == float) or isinstance(value, np.ma.MaskedArray):
             try:
                 value = real_array(value)
@@ -65,7 +65,7 @@ class Inputs:
         return value
 
     def between(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs at the samples first ... last, (n + 1, i), and the numbers that the n steps between them take, (n, w)."""
+        """Inputs at the samples first ... last, (n + 1, i), and the numbers that the n steps between them use, (n, w)."""
         time = self._dt * np.arange(self._start + first, self._start + last + 1)
         driven = np.empty((last - first + 1, len(self.names)))
         inner = []
@@ -91,12 +91,12 @@ class Inputs:
         return driven, driven[:-1]
 
     def _called(self, name: str, function: Callable, times: np.ndarray) -> np.ndarray:
-        """Values at all times (n,); ModelError with the name of the input and the time where it gives none or fails."""
+        """Values at all times (n,); ModelError with input and time if the function fails or gives no number."""
         who, what = self._model, f"input {name!r}"
         try:
             values = real_array(arguments.called(who, what, _USAGE, function, times))
         except (ModelError, TypeError) as error:
-            # it takes one time at once only, or returns no real number; the second call finds for which time
+            # it takes only one time at once, or returns no real number; single calls show at which time
             if isinstance(error, ModelError) and not isinstance(error.__cause__, TypeError | ValueError):
                 raise
             values = self._one_by_one(who, what, function, times)
@@ -119,7 +119,7 @@ class Inputs:
             arguments.called(who, what, _USAGE, lambda: found.extend(function(t) for t in times))
             return real_array(found)
         except (ModelError, TypeError):
-            for t in times:  # again, slowly, to find when
+            for t in times:  # again one by one, to find the time
                 at = f"{what} at t = {t:g} s"
                 value = arguments.called(who, at, _USAGE, function, t)
                 try:
@@ -130,7 +130,7 @@ class Inputs:
 
     @property
     def row(self) -> float:
-        """Bytes a step of the inputs of a run kept in memory, with those to make them."""
+        """Bytes per step of inputs kept in memory, and of making them."""
         smooth = sum(1 for h in self.holds if h == "smooth")
         return 8.0 * (len(self.names) + ((len(self.names) + 3 * smooth + 8) if smooth else 0))
 

@@ -13,7 +13,7 @@ from ...numerics.blas_threads import one_thread
 from ...results import Result
 from ...validation.arguments import frequencies, number
 
-_GRID = 200  # frequencies at which the share of motions that cannot be told apart is measured
+_GRID = 200  # frequencies at which the contribution of inseparable motions is measured
 
 
 class LeftOut(Result):
@@ -138,7 +138,7 @@ class LeftOut(Result):
         top = number(self.name, "frequency_hz", top, minimum=0.0, maximum=self.up_to_hz)
         w = 2 * np.pi * top
         trace, determinant = self.pairs.T
-        # |s^2 - trace s + determinant|^2 = x^2 + (trace^2 - 2 determinant) x + determinant^2 with x = w^2, least at:
+        # |s^2 - trace s + determinant|^2 = x^2 + (trace^2 - 2 determinant) x + determinant^2 with x = w^2 is least at:
         x = np.clip(determinant - 0.5 * trace**2, 0.0, w * w)
         least = np.sqrt((x - determinant) ** 2 + trace**2 * x)
         out = np.tensordot(w * w / least, np.abs(self.linear), 1) + np.tensordot(w / least, np.abs(self.constant), 1)
@@ -154,8 +154,10 @@ class LeftOut(Result):
         for k, j in zip(*np.nonzero(self.response.max(axis=0, initial=0.0) > rounding), strict=True):
             sizes = [float(x[k, j]) for pair in zip(self.response, bounds, strict=True) for x in pair]
             rows.append((self.outputs[k], self.inputs[j], f"{self.output_units[k]} per {self.input_units[j]}", *sizes))
-        names = [x for share in self.shares for x in (f"at {share * self.up_to_hz:.4g} Hz", "error up to there")]
-        how = "bounds are derived" if self.derived else f"bounds are in part the largest at {_GRID} frequencies"
+        names = [
+            x for share in self.shares for x in (f"at {share * self.up_to_hz:.4g} Hz", "largest error up to there")
+        ]
+        how = "guaranteed bounds" if self.derived else f"bounds partly estimated at {_GRID} frequencies"
         return Table(
             f"{self.name}: {self.states} states beyond {self.up_to_hz:g} Hz left out, with static correction",
             ["output", "input", "unit", *(Column(name, digits=4) for name in names)], rows, notes=[how],

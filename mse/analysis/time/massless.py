@@ -1,4 +1,4 @@
-"""Coordinates without mass, separated exactly: r with mass, d without mass but damped, k without either."""
+"""Exact separation of coordinates without mass: r with mass, d without mass but damped, k without either."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...numerics.sparse_tools import empty, identity
 class Separation:
     """``q = T (r, d, k)`` with M = diag(M_rr, 0, 0) and no damping on k.
 
-    Each new coordinate keeps the name of an old one; ``r``, ``d``, ``k`` number them in the old order's names.
+    Each new coordinate keeps the name of an old one; ``r``, ``d``, ``k`` are their numbers in the old order.
     """
 
     T: sp.csr_matrix
@@ -33,9 +33,9 @@ class Separation:
 
 
 def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
-    """Coordinates that carry a positive semi-definite matrix, the others, and columns (n, others) spanning its null space.
+    """Coordinates that carry a positive semi-definite matrix, the others, and columns (n, others) that span its null space.
 
-    Works on the connected blocks of a, so that the null vectors stay as local as a is.
+    Works on the connected blocks of a, so that null vectors stay local.
     """
     n = a.shape[0]
     diagonal = a.diagonal()
@@ -70,7 +70,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
 
 
 def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
-    """Whether all pivots of a symmetric matrix stand out of rounding, so that no coordinate is massless."""
+    """Whether all pivots of a symmetric matrix are above rounding, so that no coordinate is massless."""
     s = 1.0 / np.sqrt(diagonal)
     _, _, rank, _ = sl.lapack.dpstrf(a * s * s[:, None], tol=left_by_rounding(len(a)), lower=1)
     return rank == len(a)
@@ -101,13 +101,13 @@ def separate(model: LinearModel) -> Separation:
 
 
 def _with_skew(d: sp.csr_matrix, g: sp.csr_matrix) -> sp.csr_matrix:
-    """A positive semi-definite matrix (n, n) with the null space of ``D + G``: that of D, which is semi-definite, and of G."""
+    """A positive semi-definite matrix (n, n) whose null space is that of ``D + G``: of D (semi-definite) and of G together."""
     size = abs(g).max() if g.nnz else 0.0
     return (d + g.T @ g / size).tocsr() if size else d
 
 
 def _refuse_turning(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> None:
-    """Refuse a gyroscopic coupling of coordinates with mass to others with neither mass nor damping: it acts as mass there."""
+    """Refuse a gyroscopic coupling between coordinates with mass and ones without mass and damping: it acts as mass."""
     if model.skew is None or not len(sep.k):
         return
     felt = abs(model.gyroscopic @ t_k).max(axis=0).toarray().ravel()
@@ -115,8 +115,9 @@ def _refuse_turning(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> 
     if len(coupled):
         names = ", ".join(model.coordinates[sep.k[j]] for j in coupled[:8])
         raise ModelError(
-            f"{model.name}: {names} have neither mass nor damping and are coupled gyroscopically, which acts as mass on others; "
-            "expected some of their own for state_space, simulate and damped modes; give a coil its inductance or resistance"
+            f"{model.name}: {names} have neither mass nor damping but a gyroscopic coupling, which acts as mass on "
+            "others; expected mass or damping for state_space, simulate and damped modes; give a coil its inductance "
+            "or resistance"
         )
 
 
@@ -145,7 +146,7 @@ def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> Non
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """Dense equations of the coordinates that move on their own, x1 = (r, d), after k is eliminated statically.
+    """Dense equations of the coordinates x1 = (r, d), after k is eliminated statically.
 
     ``M r'' + (Lambda x1')_r + (K x1)_r = (A0 u + A1 u' + A2 u'')_r``, the same without mass for d, and
     ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u''``.  ``expand`` (n, x1) gives all q from x1 (for u = 0);
@@ -170,7 +171,7 @@ class Condensed:
 
 
 def refuse_dynamic_stiffness(model: LinearModel) -> None:
-    """ModelError for a model whose stiffness is no polynomial in the frequency, naming the members that make it so."""
+    """ModelError for a model whose stiffness is not a polynomial of the frequency, with the names of its members."""
     if not model.members:
         return
     labels = list(dict.fromkeys(m.label for m in model.members))
@@ -184,7 +185,7 @@ def refuse_dynamic_stiffness(model: LinearModel) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Separated:
-    """A model in the coordinates (r, d, k, w) of its separation: ``T`` leads to them, M, Lambda and K (dense) are in them."""
+    """A model in the coordinates (r, d, k, w) of its separation: ``T`` maps these to x; M, Lambda and K (dense) are in them."""
 
     sep: Separation
     T: sp.csr_matrix
@@ -230,7 +231,7 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
     stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
     if model.skew is None or not model.skew.circulates:
-        # sums of the same numbers in another order are not equal: modes and static answers would belong to two stiffnesses
+        # sums in another order would differ by rounding: modes and static solutions would belong to two stiffnesses
         stiffness = 0.5 * (stiffness + stiffness.T)
     a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive
     a1 = -lam[np.ix_(x1, w)] @ drive

@@ -1,13 +1,13 @@
-"""State spaces of the motions up to a frequency; faster ones are replaced by what they do at rest (static correction).
+"""State spaces of the motions up to a frequency; faster motions are replaced by their static response (static correction).
 
-A state space falls into motions that do not know of each other, ``y = D u + sum C_k (s - N_k)^-1 B_k u``
-(:mod:`.normal_form`).  Those with ``|s| <= 2 pi up_to_hz`` are kept as they are, damping included.  Of each other one stays
-its value at s = 0, which goes into D, so that the response at 0 Hz is exact.  What is missing then is
+A state space consists of uncoupled motions, ``y = D u + sum C_k (s - N_k)^-1 B_k u`` (:mod:`.normal_form`).  Motions with
+``|s| <= 2 pi up_to_hz`` are kept unchanged, damping included.  The value of each other one at s = 0 is added to D, so that the
+response at 0 Hz is exact.  The error is then
 
     ``E(s) = s sum C_k (s - N_k)^-1 N_k^-1 B_k``,
 
-with ``N (s - N)^-1 = (s N + N^2 - tr(N) N)/(s^2 - tr(N) s + det(N))`` for motions of two states: known at any frequency, and
-bounded over a band by the sum of the largest values of its terms.
+with ``N (s - N)^-1 = (s N + N^2 - tr(N) N)/(s^2 - tr(N) s + det(N))`` for motions of two states.  It is known at any frequency,
+and bounded over a band by the sum of the largest values of its terms.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .left_out import LeftOut, largest_of_unit
 from .normal_form import normal_form
 from .state_space import StateSpace, Terms, with_terms
 
-# With a hundredth and a hundred times of each tests/analysis/time/test_modal_truncation.py passes:
-_ASIDE = 0.99  # of a frequency at which the response is infinite: where it is looked at instead
-_SEPARATED = 1e-6  # of the largest response of a unit: what kept and left-out motions may miss of it together
+# tests/analysis/time/test_modal_truncation.py passes with 0.01 and 100 times each:
+_ASIDE = 0.99  # of a frequency with infinite response: fraction at which it is evaluated instead
+_SEPARATED = 1e-6  # relative to the largest response of a unit: error allowed for the sum of kept and left-out motions
 
 
 @one_thread
@@ -53,7 +53,7 @@ def state_space(
 
 
 def _truncated(model: LinearModel, ss: StateSpace, terms: Terms, up_to_hz: float) -> StateSpace:
-    """The motions of a state space up to a frequency, and what is left out."""
+    """The state space of the motions up to a frequency, and what is left out."""
     w = 2 * np.pi * up_to_hz
     motions = Motions(ss, terms, w)
     motions.refuse_growing(w)
@@ -68,15 +68,16 @@ def _truncated(model: LinearModel, ss: StateSpace, terms: Terms, up_to_hz: float
     bound = _SEPARATED * largest_of_unit(np.abs(full), ss.output_units, ss.input_units)
     if not np.all(np.abs(full - parts) <= bound):
         raise ModelError(
-            f"{ss.name}: its motions up to {up_to_hz:g} Hz cannot be separated from the others: together they miss the response "
-            f"by more than {_SEPARATED:g}, as damping makes their shapes nearly the same, or stiffness differs by more than "
-            "numbers hold; expected motions apart; choose another up_to_hz, or take the whole state space"
+            f"{ss.name}: its motions up to {up_to_hz:g} Hz cannot be separated from the others: their sum misses the "
+            f"response by more than {_SEPARATED:g}, because damping makes their shapes nearly equal or stiffnesses "
+            "differ too much for 16 digits; expected separable motions; choose another up_to_hz, or take the whole "
+            "state space"
         )
     return replace(out, left_out=replace(left_out, response=np.abs(full)))
 
 
 def _whole_response(model: LinearModel, ss: StateSpace, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Response at frequencies f, or a little below, where it is infinite at one of these."""
+    """Response at frequencies f, or slightly below if it is infinite at one of them."""
     try:
         return frequency_response(model, f, inputs=ss.inputs, outputs=ss.outputs).values, f
     except SingularResponseError:
@@ -90,7 +91,7 @@ def _response(ss: StateSpace, s: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """``m' = N m + (extra + N (shift - static)) u``, ``y = (direct + rates N) m``; ``to`` leads to the states."""
+    """``m' = N m + (extra + N (shift - static)) u``, ``y = (direct + rates N) m``; ``to`` maps m to the states."""
 
     n: np.ndarray
     slow: bool
@@ -119,7 +120,7 @@ class Motions:
     """A state space as uncoupled motions: of two states, of one, and of more."""
 
     def __init__(self, ss: StateSpace, terms: Terms, w: float):
-        # motions slower than 1e-8 of the band are free: their stiffness is that of rounding
+        # motions slower than 1e-8 of the band count as free: their stiffness is rounding
         form = normal_form(ss, 1.0 / w, terms.stiffness)
         self.ss, self.terms, self.form = ss, terms, form
         self.all: list[Motion] = []
@@ -129,7 +130,7 @@ class Motions:
     def _add(
         self, n: np.ndarray, at: Sequence[int], w: float, to: np.ndarray | None = None, back=None, slow=None
     ) -> None:
-        """The motion of these states of the normal form, or of combinations of them."""
+        """Add the motion of these states of the normal form, or of combinations of them."""
         to = self.form.to[:, at] if to is None else to
         back = self.form.back[at] if back is None else back
         slow = bool(np.abs(np.linalg.eigvals(n)).min() <= w) if slow is None else slow
@@ -139,12 +140,12 @@ class Motions:
         )
 
     def _split(self, n: np.ndarray, at: Sequence[int], w: float) -> None:
-        """Motions of many states, whose eigenvectors are nearly parallel: the slow ones together, and the others."""
+        """Split a motion of many states with nearly parallel eigenvectors into the slow ones together, and the others."""
         sizes = np.sort(np.abs(np.linalg.eigvals(n)))
         slow = np.count_nonzero(sizes <= w)
         slow += int(
             np.argmax(np.append(apart(sizes), True)[slow:])
-        )  # motions that cannot be separated from the last are kept with it
+        )  # motions that cannot be separated from the last one are kept with it
         if slow in (0, len(n)):
             self._add(n, at, w, slow=slow > 0)
             return
@@ -156,7 +157,7 @@ class Motions:
         self._add(t[k:, k:], at, w, to[:, :k] @ x + to[:, k:], back[k:], False)
 
     def feed(self) -> np.ndarray:
-        """D of the slow motions with what the others do at rest."""
+        """D of the slow motions plus the static response of the others."""
         d = self.terms.feed + self.terms.direct @ self.terms.static
         for m in self.all:
             if m.slow:
@@ -168,7 +169,7 @@ class Motions:
     def kept(self, w: float):
         """A, B, C, names, scales and number of displacements of the slow motions, by frequency.
 
-        A motion of two states has a displacement and its rate, as the whole state space has.
+        A motion of two states becomes a displacement and its rate, as in the whole state space.
         """
         ways = []
         for m in sorted((m for m in self.all if m.slow), key=lambda m: m.size):
@@ -194,22 +195,23 @@ class Motions:
         return whole[np.ix_(order, order)], b[order], c[:, order], tuple(names), scale, len(two)
 
     def refuse_growing(self, w: float) -> None:
-        """ModelError where a motion that grows would be left out."""
+        """ModelError if a motion that grows would be left out."""
         for m in self.all:
             rates = np.linalg.eigvals(m.n)
             unstable = rates[growing(rates)]
             if not m.slow and len(unstable):
-                # velocities, whose units differ less
+                # compare velocities, whose units differ less
                 size = np.abs(m.to[self.ss.with_mass :]).max(axis=1)
                 who = self.ss.states[self.ss.with_mass + int(np.argmax(size))]
                 hz = np.abs(unstable).max() / (2 * np.pi)
                 raise ModelError(
-                    f"{self.ss.name}: a motion of {hz:.6g} Hz grows, mostly {who}, and a state space up to "
-                    f"{w / (2 * np.pi):g} Hz would hide that; expected motions that decay beyond; take up_to_hz above {hz:.6g}"
+                    f"{self.ss.name}: a motion of {hz:.6g} Hz grows, mostly {who}, but a state space up to "
+                    f"{w / (2 * np.pi):g} Hz would leave it out; expected faster motions to decay; take up_to_hz "
+                    f"above {hz:.6g}"
                 )
 
     def left_out(self, up_to_hz: float) -> LeftOut:
-        """The part of the response that the fast motions would add."""
+        """The contribution of the fast motions to the response."""
         ss, left = self.ss, [m for m in self.all if not m.slow]
         o, i = len(ss.outputs), len(ss.inputs)
         two, one = [m for m in left if len(m.n) == 2], [m for m in left if len(m.n) == 1]
@@ -235,5 +237,5 @@ class Motions:
 
 
 def _companion(n: np.ndarray) -> np.ndarray:
-    """The companion matrix of a motion of two states: of a displacement and its rate."""
+    """The companion matrix of a motion of two states: a displacement and its rate."""
     return np.array([[0.0, 1.0], [n[0, 1] * n[1, 0] - n[0, 0] * n[1, 1], n[0, 0] + n[1, 1]]])

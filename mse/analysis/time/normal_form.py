@@ -1,12 +1,12 @@
-"""``s' = A s`` taken apart into single motions: modes of one or two states each, and a coupled rest.
+"""``s' = A s`` divided into single motions: modes of one or two states each, and a coupled rest.
 
-Undamped modes come from K and M alone, so they cannot be defective: each is a block of two states whatever its damping,
-free, critical or unstable.  Where damping couples modes, the eigenvectors of those take their place, if they are well
-conditioned; if not, these modes stay together as one dense block.  Everything dropped on the way is below the rounding of
-the sums that it is made of, or of the mode shapes.
+Undamped modes come from K and M alone, so they cannot be defective.  Each is a block of two states for any damping, free,
+critical or unstable.  If damping couples modes, their eigenvectors are used if well conditioned; otherwise these modes stay
+together as one dense block.  Everything dropped on the way is below the rounding of the sums it consists of, or of the mode
+shapes.
 
-States are scaled to roots of energies, in which A is nearly skew: then a condition number says what rounding does.  (Balancing
-would hide it: states that couple by rounding only, such as free spins near dampers, come to be scaled by powers without
+States are scaled to roots of energies, in which A is nearly skew; a condition number then shows the effect of rounding.
+(Balancing would hide it: states coupled only by rounding, such as free spins near dampers, would be scaled by powers without
 limit.)
 """
 
@@ -24,26 +24,24 @@ from ...numerics.precision import EPS, left_by_rounding
 from ...numerics.recent import Recent
 from .state_space import StateSpace
 
-_ROUNDING = left_by_rounding()  # of the terms that cancel in an entry: below it the entry is zero
-_SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by the rounding of its numbers
+_ROUNDING = left_by_rounding()  # relative to the terms that cancel in an entry: a smaller entry is zero
+_SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by rounding
 
-# With a hundredth and a hundred times of each tests/analysis/time/test_normal_form.py and its neighbor for truncation pass:
-_MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
-_STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
-_SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled relative to velocities
+# tests/analysis/time/test_normal_form.py and its neighbor for truncation pass with 0.01 and 100 times each:
+_MOST_MIXED = 1e-10  # largest share of another mode that counts as rounding
+_STILL = 1e-8  # rad per step below which w^2 dt^2 is rounding of one: a free motion
+_SLOW = 1e-3  # 1/steps: scale of displacements of free motions relative to velocities
 
-# Largest condition number of an eigenvalue whose vectors are used: with ten times of it digits are lost beside a triple
-# eigenvalue, with a hundredth models stay together whose eigenvalues are a fifth apart
+# Largest condition number of an eigenvalue whose vectors are used: with ten times this digits are lost at a triple eigenvalue,
+# with a hundredth modes whose eigenvalues differ by a fifth stay together
 # (tests/analysis/time/test_normal_form.py::test_what_is_nearly_defective_loses_no_digits_and_is_taken_apart_otherwise).
 _CONDITION = 1e3
-_CLOSE = (
-    0.5 / _CONDITION**2
-)  # share of its terms in the discriminant of a mode by itself, by which it has that condition number
-_FORMS = Recent(4)  # normal forms that came last: some 25 MB each with 1,200 states
-# Of a gap between two w^2, or of what couples them: up to it perturbations of first order are good (with a hundredth and a
-# hundred times of it tests/analysis/time/test_normal_form.py and tests/analysis/time/test_modal_truncation.py pass).
+_CLOSE = 0.5 / _CONDITION**2  # relative discriminant of a single mode at which it has that condition number
+_FORMS = Recent(4)  # the latest normal forms: some 25 MB each with 1,200 states
+# Relative to a gap between two w^2, or to their coupling: limit of first-order perturbation (with 0.01 and
+# 100 times this tests/analysis/time/test_normal_form.py and tests/analysis/time/test_modal_truncation.py pass).
 _FIRST_ORDER = 1e-3
-_TURN = EPS**0.5  # largest correction of eigenvectors to first order: its square is the rounding of one
+_TURN = EPS**0.5  # largest first-order correction of eigenvectors: its square is rounding of one
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +49,7 @@ class NormalForm:
     """``s = to m, m = back s`` with m = (first of each pair, second of each pair, the rest).
 
     Pairs in this order: ``oscillating`` (c,) eigenvalues alpha + i beta, ``a' = alpha a + beta b, b' = -beta a + alpha b``;
-    ``real`` (2, r) two real eigenvalues each; ``coupled`` (g, 2, 2) matrices.  ``rest`` (d, d) is dense.  1/s.
+    ``real`` (2, r) two real eigenvalues each; ``coupled`` (g, 2, 2) matrices.  ``rest`` (d, d) is dense.  All in 1/s.
     """
 
     to: np.ndarray
@@ -67,7 +65,7 @@ class NormalForm:
         return len(self.oscillating) + self.real.shape[1] + len(self.coupled)
 
     def motions(self) -> Iterator[tuple[np.ndarray, list[int]]]:
-        """Each motion that does not know of the others: its matrix, 1/s, and the numbers of its states in m."""
+        """Each uncoupled motion: its matrix, 1/s, and the numbers of its states in m."""
         p, c, r = self.pairs, len(self.oscillating), self.real.shape[1]
         for k, rate in enumerate(self.oscillating):
             yield np.array([[rate.real, rate.imag], [-rate.imag, rate.real]]), [k, p + k]
@@ -75,7 +73,7 @@ class NormalForm:
             yield block, [k, p + k]
         for half, rates in enumerate(self.real):
             for k, rate in enumerate(rates, start=half * p + c):
-                if self.to[:, k].any():  # an empty state may make the pairs complete
+                if self.to[:, k].any():  # an empty state may fill up the pairs
                     yield np.array([[rate]]), [k]
         count, label = connected_components(self.rest != 0, directed=False) if len(self.rest) else (0, None)
         for k in range(count):
@@ -84,7 +82,7 @@ class NormalForm:
 
 
 class _Parts:
-    """Columns of ``to`` and rows of ``back``, collected kind by kind."""
+    """Columns of ``to`` and rows of ``back``, collected by kind."""
 
     def __init__(self, size: int):
         self.size = size
@@ -104,7 +102,7 @@ class _Parts:
 
         lam = join(self.real, 0, 0, np.zeros(0))
         real_to, real_back = both(self.real, 1)
-        if len(lam) % 2:  # an empty state makes the pairs complete
+        if len(lam) % 2:  # an empty state fills up the pairs
             lam, real_to = np.append(lam, 0.0), np.hstack([real_to, np.zeros((self.size, 1))])
             real_back = np.vstack([real_back, np.zeros((1, self.size))])
         half = len(lam) // 2
@@ -124,10 +122,10 @@ class _Parts:
 
 
 def normal_form(ss: StateSpace, dt: float, stiffness: np.ndarray | None = None) -> NormalForm:
-    """The normal form of a state space; ``dt`` (s) is the time in which free motions are measured.
+    """The normal form of a state space; ``dt`` (s) is the time scale for free motions.
 
-    ``stiffness`` (r, r) is that between the modes in ``scaling``, where it is better known than from A.  Without it the form
-    is kept while A lives, which state spaces of one model share.
+    ``stiffness`` (r, r) couples the modes in ``scaling``, if it is known more accurately than from A.  Without it the form is
+    cached with A, which state spaces of one model share.
     """
     if stiffness is not None:
         return _found(ss, dt, stiffness)
@@ -155,7 +153,7 @@ def _found(ss: StateSpace, dt: float, stiffness: np.ndarray | None) -> NormalFor
     mixed, joined = _mixed(scale, stiffness)
     free = np.flatnonzero((k == 0.0) & ~joined.any(axis=0) & ~joined.any(axis=1))
     stiffness[free], stiffness[:, free] = 0.0, 0.0
-    if len(free) > 1:  # all their combinations are modes; damping distinguishes them
+    if len(free) > 1:  # all combinations are modes; damping distinguishes them
         c = inverse[free] @ -ss.A[v, v] @ phi[:, free]
         turn = eigen(0.5 * (c + c.T))[1]
         phi, inverse = phi.copy(), inverse.copy()
@@ -194,7 +192,7 @@ def _found(ss: StateSpace, dt: float, stiffness: np.ndarray | None) -> NormalFor
 
 
 def _groups(a: np.ndarray, nv: int, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Node of each state in the coupling graph, in which a mode is one node, group of each node, and number of groups."""
+    """Node of each state in the coupling graph (a mode is one node), group of each node, and number of groups."""
     n = len(a)
     node = np.concatenate([np.arange(nv), np.arange(nv), np.arange(nv, n - nv)])
     rows, cols = np.nonzero(a)
@@ -206,7 +204,7 @@ def _groups(a: np.ndarray, nv: int, joined: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _canceling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """``sqrt(t_i t_j)`` with t the sum of the magnitudes in the diagonal of ``left a right``: the scale of its rounding."""
+    """``sqrt(t_i t_j)``, the scale of rounding, with t the sums of magnitudes in the diagonal of ``left a right``."""
     t = np.sqrt(np.einsum("ij,ji->i", np.abs(left) @ np.abs(a), np.abs(right)))
     return np.outer(t, t)
 
@@ -214,10 +212,9 @@ def _canceling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray
 def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Share of mode j (columns) in mode i that is rounding (n, n), and the modes that stiffness couples by more than that.
 
-    The rounding comes from the shapes' numbers and, by first-order perturbation, from ``phi^-1 k phi`` over the
-    difference of two w^2.  Where all couplings between two groups of modes are no more than such shares bring along, these
-    are modes of a system within rounding of the given one; single entries within a group are never dropped so, as a
-    strong damper makes sums of large ones that cancel.
+    The rounding comes from the shapes and, by first-order perturbation, from ``phi^-1 k phi`` divided by differences of w^2.
+    If no coupling between two groups of modes exceeds what such shares cause, they are modes of a system that differs by
+    rounding.  Single entries within a group are never dropped, since a strong damper makes sums of large entries that cancel.
     """
     w2 = np.abs(np.diag(stiffness))
     gap, both = np.abs(w2[None, :] - w2[:, None]), w2[None, :] + w2[:, None]
@@ -229,7 +226,7 @@ def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Modes corrected to first order until ``phi^-1 k phi`` is diagonal to rounding, also where soft modes meet stiff ones."""
+    """Modes corrected to first order until ``phi^-1 k phi`` is diagonal to rounding, also between soft and stiff modes."""
     n = len(phi)
     for _ in range(3):
         e = inverse @ k @ phi
@@ -246,7 +243,7 @@ def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.nd
 
 
 def _add_single(parts: _Parts, k, c, f, displacements, velocities) -> None:
-    """Uncoupled modes: ``q'' + c q' + k q = 0``, with s = (f q, q'); for each of the two the way to it and back."""
+    """Uncoupled modes ``q'' + c q' + k q = 0`` with s = (f q, q'); for each its matrices to and back."""
     half = 0.5 * c
     (first, in_first), (second, in_second) = displacements, velocities
     split = half**2 - k
@@ -262,10 +259,10 @@ def _add_single(parts: _Parts, k, c, f, displacements, velocities) -> None:
     ))  # fmt: skip
 
     on = ~near & (split > 0)
-    # the root without cancellation first, the other from the product of both
+    # first the root without cancellation, then the other from the product of both
     large = -(half[on] + np.where(half[on] < 0, -1.0, 1.0) * np.sqrt(split[on]))
     small = k[on] / large
-    up, down = large / f[on], small / f[on]  # velocity over f q along each
+    up, down = large / f[on], small / f[on]  # ratio of velocity to f q along each
     norms = np.hypot(1.0, up), np.hypot(1.0, down)
     for rate, slope, other, norm in ((large, up, down, norms[0]), (small, down, up, norms[1])):
         rows = (in_second[on] - other[:, None] * in_first[on]) * (norm / (slope - other))[:, None]
@@ -277,7 +274,7 @@ def _add_single(parts: _Parts, k, c, f, displacements, velocities) -> None:
 
 
 def _add_group(parts: _Parts, a: np.ndarray, to: np.ndarray, back: np.ndarray) -> None:
-    """Modes that damping couples: by eigenvectors if these are right to rounding, else unchanged."""
+    """Modes coupled by damping: by eigenvectors if these are accurate to rounding, otherwise unchanged."""
     found = _eigenvectors(a)
     if found is None:
         parts.rest.append((a, to, back))
@@ -290,7 +287,7 @@ def _add_group(parts: _Parts, a: np.ndarray, to: np.ndarray, back: np.ndarray) -
 
 
 def _eigenvectors(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Eigenvalues, vectors and their inverse, corrected to first order; None where they do not make A diagonal to rounding.
+    """Eigenvalues, vectors and their inverse, corrected to first order; None if they do not make A diagonal to rounding.
 
     All in real numbers: eigenvalues (up, down, real) with vectors ``V = W Q``, W = (real parts, imaginary parts, real ones).
     """
@@ -302,15 +299,15 @@ def _eigenvectors(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | 
     if singular:
         return None
     left = sl.lapack.dgetri(lu, pivots)[0]
-    if not np.abs(left).max() < 2.0 * _CONDITION:  # vectors have unit length; squares of these might overflow
+    if not np.abs(left).max() < 2.0 * _CONDITION:  # vectors have unit length; squares of larger numbers might overflow
         return None
     c = len(up)
 
-    def sizes(x):  # of the complex vectors that pairs of real ones make
+    def sizes(x):  # sizes of the complex vectors, from pairs of real ones
         both = np.hypot(x[:c], x[c : 2 * c])
         return np.concatenate([both, both, x[2 * c :]])
 
-    # one over the cosine between the left and the right vector of each eigenvalue
+    # one over the cosine between the left and right vector of each eigenvalue
     cosines = sizes(np.linalg.norm(v, axis=0)) * sizes(np.linalg.norm(left, axis=1))
     cosines[: 2 * c] *= 0.5
     if not np.max(cosines, initial=0.0) < _CONDITION:
@@ -337,6 +334,6 @@ def _of_complex(r: np.ndarray, c: int) -> np.ndarray:
 
 
 def _of_real(e: np.ndarray, c: int) -> np.ndarray:
-    """``Q E Q^-1``, the way back."""
+    """``Q E Q^-1``, the inverse of :func:`_of_complex`."""
     e = np.hstack([0.5 * (e[:, :c] + e[:, c : 2 * c]), -0.5j * (e[:, :c] - e[:, c : 2 * c]), e[:, 2 * c :]])
     return np.vstack([e[:c] + e[c : 2 * c], 1j * (e[:c] - e[c : 2 * c]), e[2 * c :]]).real

@@ -1,10 +1,10 @@
-"""Time evolutions that are written to disk as they go, and go on from there.
+"""Time evolutions that are written to disk while they run, and can be continued.
 
-``run.npy`` is a plain NumPy file with the columns time, outputs, inputs, one row a sample; whatever happens, it can be read
-by ``np.load`` and contains all samples that its header counts.  ``run.npy.json`` next to it has names and units of the columns,
-the number of samples, the state after them, the arguments of the run and the process that wrote last.  A piece is written in this
-order: rows, header, and the sidecar in one go by renaming; a run that ends in between starts again from the last sidecar.
-A running simulation locks ``run.npy``; a second one is refused, readers are not.
+``run.npy`` is a plain NumPy file with the columns time, outputs, inputs, and one row per sample.  At any moment ``np.load`` can
+read it, with all samples that its header counts.  ``run.npy.json`` next to it has names and units of the columns, the number of
+samples, the state after them, the arguments of the run and the process that wrote last.  A piece is written in this order:
+rows, header, and the sidecar, which is renamed into place.  A run that ends in between continues from the last sidecar.  A
+running simulation locks ``run.npy``: a second one is refused, readers are not.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from .steps import Step
 log = logging.getLogger("mse")
 
 _FORMAT = "mse recording 1"
-# Rows kept in memory at most, of which a run takes a few times as much
-# (tests/analysis/time/test_recording.py::test_memory_does_not_grow_with_the_run).
+# most bytes of rows kept in memory; a run takes a few times as much
+# (tests/analysis/time/test_recording.py::test_memory_does_not_grow_with_the_run)
 _FLUSH_BYTES = 32e6
-# s, for which rows wait at most: a run that is killed loses as much
-# (tests/analysis/time/test_recording.py::test_rows_are_written_together_and_wait_no_longer_than_a_second).
+# longest time in s that rows wait to be written: a run that is killed loses as much
+# (tests/analysis/time/test_recording.py::test_rows_are_written_together_and_wait_no_longer_than_a_second)
 _FLUSH_SECONDS = 1.0
-_COMPARED = 1024  # last samples whose inputs are compared when a run continues
-_PLACES, _AT_EACH = 128, 8  # and places spread over the earlier ones, with so many samples each
-_PATIENCE = 20  # tenths of a second for the name of the process that writes
-# Relative difference of equations that are taken for the same: with ten thousand times of it another model goes on, with a
-# ten-thousandth one that differs by rounding does not
+_COMPARED = 1024  # latest samples whose inputs are compared when a run continues
+_PLACES, _AT_EACH = 128, 8  # places among the earlier samples, and samples compared at each
+_PATIENCE = 20  # tenths of a second to wait for the name of the writing process
+# Relative difference of equations that count as equal: with ten thousand times this another model could continue, with a
+# ten-thousandth a model that differs by rounding could not
 # (tests/analysis/time/test_recording.py::test_another_model_is_refused_by_its_equations,
 # test_a_model_that_differs_by_rounding_goes_on).
 _SAME = 1e-9
@@ -72,10 +72,10 @@ _SIDECAR = js.entries(
 
 
 class Recording:
-    """The file of one run, new or to be continued: ``rows`` are on disk, ``state`` is the one after them.
+    """The file of one run, new or continued: ``rows`` are on disk, ``state`` is the state after them.
 
-    Raises RecordingError where a file is there that belongs to another run, naming what differs, where the disk has not
-    enough space left, and where writing fails.
+    Raises RecordingError if the file belongs to another run (naming what differs), if the disk has too little space, or if
+    writing fails.
     """
 
     def __init__(self, path: Path, ss: StateSpace, given: Inputs, steps: int, dt: float, start: np.ndarray, step: Step):
@@ -100,8 +100,8 @@ class Recording:
                 self._continue(given, step)
             elif path.stat().st_size:
                 raise RecordingError(
-                    f"{ss.name}: {path} exists and is no recording (there is no {self._sidecar.name}); expected a new file or "
-                    "one to continue; choose another name or delete it"
+                    f"{ss.name}: {path} exists and is not a recording (there is no {self._sidecar.name}); expected a "
+                    "new file or one to continue; choose another name or delete it"
                 )
             self._refuse_full_disk()
         except BaseException:
@@ -121,13 +121,13 @@ class Recording:
             raise RecordingError(f"{self._ss.name}: {error}") from error
 
     def _lock(self) -> LockedFile | None:
-        """The file, for this run alone; None where it is read-only and may contain a complete run."""
+        """The file, locked for this run; None if it is read-only and may contain a complete run."""
         try:
             return LockedFile(self._path)
         except Locked:
             raise RecordingError(
-                f"{self._ss.name}: {self._path} is being written by {self._writer()}; expected a file that no other run records "
-                "in; wait until that has ended, or choose another name"
+                f"{self._ss.name}: {self._path} is being written by {self._writer()}; expected a file that no other "
+                "run writes; wait until that has ended, or choose another name"
             ) from None
         except OSError as error:
             if not self._sidecar.exists():
@@ -172,14 +172,14 @@ class Recording:
         self.rows, self._named = before["rows"], before["state"]
         if before["digest"] == self._digest:
             self.state = np.array(before["internal"], dtype=float)
-        else:  # made elsewhere: the same motion in other coordinates
+        else:  # computed elsewhere: the same motion in other coordinates
             at = min(self.rows, self.total - 1)
             self.state = step.back @ np.array([self._named[n] for n in self._ss.states])
             self.state -= step.shift @ given.between(at, at)[0][0]
-        log.info("%s: %s holds %d of %d samples", self._ss.name, self._path, self.rows, self.total)
+        log.info("%s: %s has %d of %d samples", self._ss.name, self._path, self.rows, self.total)
 
     def _other_inputs(self, given: Inputs, rows: int) -> list[str]:
-        """Inputs that are not those in the file, at its end or where it is looked at before."""
+        """Inputs that differ from those in the file, at its end or at some earlier places."""
         table = _mapped(self._path, rows, self.width)
         last = max(rows - _COMPARED, 0)
         places = [(k, min(k + _AT_EACH, rows)) for k in np.unique(np.linspace(0, last, _PLACES).astype(int))]
@@ -194,8 +194,8 @@ class Recording:
                 k = int(np.argmax(off[:, i]))
                 said.setdefault(
                     given.names[i],
-                    f"input {given.names[i]!r} is {now[k, i]:.12g} at t = {self._dt * (first + k):g} s, in the file "
-                    f"{there[k, i]:.12g}",
+                    f"input {given.names[i]!r} is {now[k, i]:.12g} at t = {self._dt * (first + k):g} s, but "
+                    f"{there[k, i]:.12g} in the file",
                 )
         return list(said.values())
 
@@ -250,9 +250,9 @@ class Recording:
         return self.rows == self.total
 
     def append(self, rows: np.ndarray, state: np.ndarray, named: dict[str, float]) -> None:
-        """Take rows (n, width); write all so far if they are many, old or the last, or if the run is to stop.
+        """Take rows (n, width), and write all if they are many, old or the last, or if the run is to stop.
 
-        ``state`` and ``named`` (by state name) are those after the rows.  Raises Interrupted after Ctrl-C, when all is
+        ``state`` and ``named`` (by state name) belong to the time after the rows.  Raises Interrupted after Ctrl-C, once all is
         written.
         """
         if not self._waiting:
@@ -298,15 +298,16 @@ class Recording:
 
     def _how_far(self, what: str) -> str:
         return (
-            f"{self._ss.name}: {what} after {self.rows} of {self.total} samples (t = {self._dt * max(self.rows - 1, 0):g} s); "
-            f"{self._path} is good up to there, for np.load and mse.read_recording"
+            f"{self._ss.name}: {what} after {self.rows} of {self.total} samples (t = "
+            f"{self._dt * max(self.rows - 1, 0):g} s); {self._path} is valid up to there, for np.load and "
+            "mse.read_recording"
         )
 
     def _failed(self, error: OSError) -> RecordingError:
         reason = error.__cause__ if isinstance(error, FileError) and error.__cause__ else error
         return RecordingError(
-            f"{self._how_far(f'writing failed ({reason.strerror or reason})')}; make room, then the same call of simulate goes "
-            "on from there"
+            f"{self._how_far(f'writing failed ({reason.strerror or reason})')}; make room, then the same call of "
+            "simulate continues from there"
         )
 
 
@@ -340,9 +341,9 @@ def read_recording(path: str | os.PathLike[str]) -> TimeResponse:
     """
     path = file_path(path)
     sidecar = _sidecar(path)
-    if not os.path.exists(sidecar):  # False for names that no file can have, too
+    if not os.path.exists(sidecar):  # also False for impossible names
         raise RecordingError(
-            f"{path} is no recording: there is no {sidecar.name}; expected what simulate(record=...) wrote"
+            f"{path} is not a recording: there is no {sidecar.name}; expected a file that simulate(record=...) wrote"
         )
     told = _read_sidecar(sidecar)
     outputs, inputs, units = tuple(told["outputs"]), tuple(told["inputs"]), tuple(told["units"])
@@ -359,7 +360,7 @@ def _sidecar(path: Path) -> Path:
 
 
 def _lives(process: int) -> bool:
-    if os.name == "nt":  # where asking would end it
+    if os.name == "nt":  # on Windows asking would end the process
         return True
     try:
         os.kill(process, 0)
@@ -371,7 +372,7 @@ def _lives(process: int) -> bool:
 
 
 def _read_sidecar(path: Path) -> dict:
-    """The description of a recording, whole and consistent; RecordingError with the place in it otherwise."""
+    """The description of a recording, complete and consistent; otherwise RecordingError with the place of the fault."""
     try:
         told = js.read_json(path, _SIDECAR, "simulate(record=...)")
     except FileError as error:
@@ -390,7 +391,7 @@ def _read_sidecar(path: Path) -> dict:
 
 
 def _mapped(path: Path, rows: int, width: int) -> np.ndarray:
-    """The first rows of the file (rows, width), mapped into memory; RecordingError where they are not there."""
+    """The first rows of the file (rows, width), mapped into memory; RecordingError if they are not there."""
     if not rows:
         return np.zeros((0, width))
     try:
@@ -401,7 +402,8 @@ def _mapped(path: Path, rows: int, width: int) -> np.ndarray:
         ) from error
     if table.dtype != np.dtype("<f8") or not table.flags.c_contiguous:
         raise RecordingError(
-            f"{path} holds {table.dtype}; expected rows of float64; delete it and its .json, or restore it"
+            f"{path} has numbers of type {table.dtype}; expected rows of float64; delete it and its .json, or restore "
+            "it"
         )
     if table.ndim != 2 or table.shape[1] != width or len(table) < rows:
         raise RecordingError(
@@ -411,7 +413,7 @@ def _mapped(path: Path, rows: int, width: int) -> np.ndarray:
 
 
 def _header(rows: int, width: int) -> bytes:
-    """Header of a .npy file; NumPy leaves room in it for the number of rows to grow, so its length stays."""
+    """Header of a .npy file; NumPy leaves room for the number of rows to grow, so its length stays the same."""
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, {"descr": "<f8", "fortran_order": False, "shape": (rows, width)})
     return out.getvalue()
@@ -423,7 +425,7 @@ def _write_all(file, data: memoryview) -> None:
 
 
 def _sketch(ss: StateSpace) -> dict[str, list[float]]:
-    """Every equation of a state space in one number: its coefficients times fixed random ones."""
+    """Each equation of a state space condensed to one number: its coefficients times fixed random ones."""
     rng = np.random.default_rng(0)
     v = np.concatenate([rng.uniform(0.5, 1.5, len(ss.states)), rng.uniform(0.5, 1.5, len(ss.inputs))])
     whole = np.block([[ss.A, ss.B], [ss.C, ss.D]])
@@ -432,7 +434,7 @@ def _sketch(ss: StateSpace) -> dict[str, list[float]]:
 
 def _other_equations(ss: StateSpace, now: dict, there: dict) -> list[str]:
     if len(there["values"]) != len(now["values"]) or len(there["sizes"]) != len(now["sizes"]):
-        return ["the number of equations is another"]
+        return ["the number of equations differs"]
     a, b, size = np.array(now["values"]), np.array(there["values"]), np.array(there["sizes"])
     names = [*(f"the equation of state {n}" for n in ss.states), *(f"output {n}" for n in ss.outputs)]
     off = np.abs(a - b) > _SAME * size + 1e-13 * size.max(initial=0.0)
@@ -440,7 +442,7 @@ def _other_equations(ss: StateSpace, now: dict, there: dict) -> list[str]:
 
 
 def _differences(now: dict, there: dict) -> list[str]:
-    """Differences of two descriptions in words."""
+    """Differences of two descriptions, in words."""
     out = []
     for key in now:
         a, b = now[key], there.get(key)
@@ -448,11 +450,11 @@ def _differences(now: dict, there: dict) -> list[str]:
             continue
         if isinstance(a, dict) and isinstance(b, dict):
             names = [n for n in {**a, **b} if a.get(n) != b.get(n)]
-            out += [f"{key} {n!r} is {_shown(a.get(n))}, in the file {_shown(b.get(n))}" for n in names[:4]]
+            out += [f"{key} {n!r} is {_shown(a.get(n))}, but {_shown(b.get(n))} in the file" for n in names[:4]]
             if not names:
                 out.append(f"{key} are in another order")
         else:
-            out.append(f"{key} is {_shown(a)}, in the file {_shown(b)}")
+            out.append(f"{key} is {_shown(a)}, but {_shown(b)} in the file")
     return out
 
 

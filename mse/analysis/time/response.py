@@ -103,7 +103,7 @@ class TimeResponse(Result):
     initial_state: dict[str, float] = entry(
         "by_name", "state", key="states initial_state", make=_moving, default_factory=dict
     )
-    # not in files of versions before
+    # files of earlier versions do not have it
     holds: tuple[str, ...] = names("hold", "", sign="holds", default=())
     between: np.ndarray = array("* *", finite=False, sign="between", default=np.zeros((0, 0)))
     crossed: tuple[str, ...] = names("crossing", "", sign="crossed", default=())

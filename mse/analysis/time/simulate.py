@@ -1,4 +1,4 @@
-"""Time evolution of a linear model: exact for inputs held constant, linear or polynomial over each step."""
+"""Time evolution of a linear model, exact for inputs that are constant, linear or polynomial over each step."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial) ->
 
         def tell(done: int) -> None:
             nonlocal reached
-            reached = done, state.copy()  # the state moves on in place
+            reached = done, state.copy()  # the state is advanced in place
             task.tell(done)
 
         try:
@@ -84,7 +84,8 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial) ->
         except KeyboardInterrupt:
             last, state = reached
             raise Interrupted(
-                f"{ss.name}: interrupted after {last} of {steps} steps (t = {dt * last:g} s), which this error has as its result",
+                f"{ss.name}: interrupted after {last} of {steps} steps (t = {dt * last:g} s), see the result of this "
+                "error",
                 until(last, state),
             ) from None
     return until(steps, state)
@@ -93,7 +94,7 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial) ->
 def _recorded(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, path: Path) -> TimeResponse:
     step = Step(ss, dt, given.holds)
     blocks = Blocks(step, steps)
-    # inputs are always evaluated between the same samples, so that a run in two halves equals one in one piece
+    # always evaluate inputs between the same samples, so that a run in two halves equals one in one piece
     piece = blocks.chunk * max(1, round(_PIECE / blocks.chunk))
     o = len(ss.outputs)
     with Recording(path, ss, given, steps, dt, ss.initial_state(initial), step) as file:
@@ -132,7 +133,7 @@ def checked_times(model: LinearModel, duration: float, dt: float) -> tuple[int, 
 def _refuse_overflow(
     name: str, first: int, dt: float, outputs: Sequence[str], values: np.ndarray, state: np.ndarray
 ) -> None:
-    """ModelError where outputs (n + 1, o) from sample ``first`` on, or the state after them, are no numbers any more."""
+    """ModelError if outputs (n + 1, o) from sample ``first`` on, or the state after them, are no longer finite."""
     if np.isfinite(values).all() and np.isfinite(state).all():
         return
     rows, columns = np.nonzero(~np.isfinite(values))

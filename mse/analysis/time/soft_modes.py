@@ -1,7 +1,7 @@
-"""Slow modes of models that also have very fast ones, as accurate as the slow ones' stiffness allows.
+"""Slow modes of models that also have very fast ones, as accurate as the slow modes' own stiffness allows.
 
-A dense solver gives w^2 right to rounding of the largest: in a suspension with beams these are 1e14 times the smallest.
-Inverse iteration ``X = (K + sigma M)^-1 M Phi`` leaves next to nothing of fast motions in slow shapes, and the Ritz matrices
+A dense solver gives w^2 with the rounding of the largest one: in a suspension with beams that is 1e14 times the smallest.
+Inverse iteration ``X = (K + sigma M)^-1 M Phi`` removes nearly all of the fast motions from slow shapes, and the Ritz matrices
 ``X^T (K + sigma M) X = Phi^T M X`` and ``X^T M X`` have no large terms that cancel.
 """
 
@@ -13,17 +13,17 @@ from scipy.sparse.csgraph import connected_components
 
 from ...numerics.extended import solver
 
-# Times the frequency wanted: up to there modes are made accurate, which costs little; with a hundredth of it those wanted are not
-# (tests/analysis/time/test_soft_modes.py).
+# Modes are made accurate up to this many times the wanted frequency, which costs little; with a hundredth the wanted ones are not
+# accurate (tests/analysis/time/test_soft_modes.py).
 _BEYOND = 4.0
-# Of the sum of two w^2: rounding over a smaller difference would leave them oblique.  From 1e-4 to 0.1
+# Relative to the sum of two w^2: rounding divided by a smaller difference would leave their shapes oblique.  From 1e-4 to 0.1
 # tests/analysis/time/test_soft_modes.py passes, with 1e-5 and with 1 it fails.
 _NEAR = 1e-3
-# Of the frequency: where inverse iteration of zero-stiffness motions stands; with a hundred times of it, and a ten-thousandth,
-# modes lose digits (tests/analysis/time/test_soft_modes.py::test_slow_modes_beside_a_free_motion).
+# Relative to the frequency: shift of inverse iteration if there are zero-stiffness motions; with a hundred times this, and a
+# ten-thousandth, modes lose digits (tests/analysis/time/test_soft_modes.py::test_slow_modes_beside_a_free_motion).
 _SHIFT = 0.1
 _STEPS = (
-    3  # the first corrects shapes, the second what that changes, the third confirms: w^2 are ratios of diagonals then
+    3  # the first corrects shapes, the second what this changes, the third confirms; w^2 are then ratios of diagonals
 )
 
 
@@ -32,7 +32,7 @@ def soft_modes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs w^2 (n,) and shapes (n, n) of ``k phi = w^2 m phi``, corrected up to an angular frequency and beyond.
 
-    ``modes`` come from a dense solver, ``free`` says whether there are zero-stiffness motions.
+    ``modes`` come from a dense solver; ``free`` says if there are zero-stiffness motions.
     """
     rates, shapes = modes[0].copy(), modes[1].copy()
     soft = np.abs(rates) <= (_BEYOND * w) ** 2
@@ -49,7 +49,7 @@ def soft_modes(
         weight = 1.0 / np.sqrt(np.diag(mass))
         stiffness, mass = (weight[:, None] * (0.5 * (a + a.T)) * weight for a in (stiffness, mass))
         phi = (y * weight) @ _separated(stiffness, mass)
-    # nearly diagonal by now: an eigenvalue from all of them would be right to rounding of the largest
+    # nearly diagonal now; an eigenvalue solver would bring in rounding of the largest
     rates[soft] = np.diag(stiffness) - sigma
     shapes[:, soft] = phi
     rest = shapes[:, ~soft]
@@ -58,10 +58,10 @@ def soft_modes(
 
 
 def _separated(k: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Eigenvectors (n, n) of a pencil whose w^2 differ by many decades, each pair apart to the rounding of its own entries.
+    """Eigenvectors (n, n) of a pencil whose w^2 span many decades, each pair separated to the rounding of its own entries.
 
-    A dense solver leaves the rounding of the largest w^2 between the slowest.  Those that are near to each other are solved among
-    themselves, then what is left between all others is taken away to first order; a second round confirms.
+    A dense solver leaves rounding of the largest w^2 between the slowest ones.  Those close to each other are solved together;
+    what is left between all others is removed to first order; a second round confirms.
     """
     turn = sl.eigh(k, m)[1]
     for _ in range(2):

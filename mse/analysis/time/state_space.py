@@ -1,8 +1,8 @@
 """``s' = A s + B u, y = C s + D u``: first-order form of a linear model, with prescribed displacements included.
 
-A prescribed displacement u enters the equations of motion with u' and u'' (it drags masses and dampers along).  Two
-shifts take them out exactly: ``r = z + W u`` with ``W = M^-1 A2``, the lifting that is mass-orthogonal to every free
-motion, removes u''; ``z' = v + Y u`` removes u'.  What then still needs a derivative of u is improper and refused.
+A prescribed displacement u enters the equations of motion with u' and u'' (it moves masses and dampers).  Two shifts remove these
+exactly.  ``r = z + W u`` with ``W = M^-1 A2``, the lifting that is mass-orthogonal to every free motion, removes u''.
+``z' = v + Y u`` removes u'.  If an output then still needs a derivative of u, the model is improper and refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from ...saved import Reader
 
-# Of its matrices, at most at one time: with half and three times of it memory is told wrongly
+# Memory relative to its matrices, at most: with half and three times this the message about memory is wrong
 # (tests/analysis/test_resources.py::test_memory_is_told_as_it_is_taken).
 _COPIES = 6.0
 
@@ -112,7 +112,7 @@ class StateSpace(Result):
             raise reader.damaged("the counts of states", f"are {with_mass} and {zeros}", known)
 
     def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate.
+        """A, B, C in modal coordinates scaled by frequency, in which A is nearly skew and its exponential is accurate.
 
         Returns
         -------
@@ -200,7 +200,7 @@ class StateSpace(Result):
 
     def table(self) -> Table:
         p = self.poles()
-        # an eigenvalue is right to the rounding of the largest one
+        # the error of an eigenvalue is rounding of the largest one
         limit = np.maximum(ROUNDING * np.abs(p), 2.0 * np.finfo(float).eps * np.abs(p).max(initial=0.0))
         rate, omega = (np.where(np.abs(part) <= limit, 0.0, part) for part in (p.real, p.imag))
         rows = []
@@ -224,9 +224,9 @@ class StateSpace(Result):
 class Terms(NamedTuple):
     """``B = extra + A (shift - static)``, ``C = direct + rates A``, ``D = feed + direct shift + rates B`` of a state space.
 
-    ``stiffness`` (r, r) is that between the undamped modes in ``scaling``: w^2, and what dampers pass on from d.
-    ``static`` is where the inputs hold the system at rest, zero-stiffness motions being held by springs, and ``extra`` what
-    these springs take away.  Written so, nothing large cancels for motions that are slow for the stiffness of elements.
+    ``stiffness`` (r, r) couples the undamped modes in ``scaling``: w^2, and forces that dampers transmit from d.  ``static`` is
+    the rest position for given inputs, with zero-stiffness motions held by springs, and ``extra`` removes these springs again.
+    In this form nothing large cancels for motions that are slow compared with the stiffness of elements.
     """
 
     static: np.ndarray
@@ -249,7 +249,7 @@ def full_state_space(
 def with_terms(
     model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None, accurate_to: float = 0.0
 ) -> tuple[StateSpace, Terms]:
-    """The same, and the terms that its matrices consist of; modes up to ``accurate_to`` (rad/s) stay good."""
+    """The state space of :func:`full_state_space`, and its terms; modes up to ``accurate_to`` (rad/s) are accurate."""
     whole, model = model, independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     refuse_beyond_memory(
@@ -302,7 +302,7 @@ def with_terms(
 
 
 class _Motion:
-    """The part of the state spaces of a model that all inputs and outputs share; it takes nearly all the time."""
+    """The part of a model's state spaces that all inputs and outputs share, which takes nearly all the time."""
 
     def __init__(self, whole: LinearModel, model: LinearModel):
         none = np.zeros(0, dtype=int)
@@ -318,7 +318,7 @@ class _Motion:
             self.e_s = self.damp_d @ np.hstack([-c.K[d, r], -c.Lambda[d, r], -c.K[d, d]])
         of_r = np.hstack([-c.K[r, r], -c.Lambda[r, r], -c.K[r, d]])
         self.v_s = self.by_mass(of_r - c.Lambda[r, d] @ self.e_s)
-        # the same object for all of them, by which their normal forms are known
+        # one object for all state spaces, since normal forms are cached by it
         self.A = read_only(np.vstack([np.hstack([np.zeros((nr, nr)), np.eye(nr), zero.T]), self.v_s, self.e_s]))
         even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
         self.rates, self.shapes = sl.eigh(even, c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
@@ -331,24 +331,24 @@ class _Motion:
         return x if self._mass is None else sl.cho_solve(self._mass, x)
 
 
-_MOTIONS = Recent(4)  # of the models that came last: some 60 MB each with 1,200 states
+_MOTIONS = Recent(4)  # of the latest models: some 60 MB each with 1,200 states
 
 
 def _between(c: Condensed, damp_d: np.ndarray, rates: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Stiffness (r, r) between undamped modes: w^2, less what dampers pass on from d."""
+    """Stiffness (r, r) between undamped modes: w^2, minus what dampers transmit from d."""
     r, d = slice(0, len(rates)), slice(len(rates), len(c.K))
     between = np.diag(rates) - shapes.T @ (c.Lambda[r, d] @ (damp_d @ (c.K[d, r] @ shapes)))
     return between if c.symmetric else between + shapes.T @ (c.K[r, r] - _symmetric(c.K[r, r])) @ shapes
 
 
 def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: float) -> tuple[np.ndarray, np.ndarray]:
-    """``static`` and ``extra`` of :class:`Terms`; springs of the frequency ``w`` (rad/s) hold the free shapes (r, k) and d."""
+    """``static`` and ``extra`` of :class:`Terms`; springs with the frequency ``w`` (rad/s) hold the free shapes (r, k) and d."""
     r, d = slice(0, nr), slice(nr, len(c.K))
     held = np.zeros(c.K.shape)
     driven = c.M @ free
     held[r, r] = w**2 * driven @ driven.T
     held[d, d] = w * c.Lambda[d, d]
-    rest = solver(c.K + held)(c.A0) if c.A0.size else np.zeros_like(c.A0)  # infinite ones show afterwards
+    rest = solver(c.K + held)(c.A0) if c.A0.size else np.zeros_like(c.A0)  # infinite results are found later
     taken = held @ rest
     of_d = damp_d @ taken[d]
     of_r = w**2 * free @ (driven.T @ rest[r])
@@ -379,8 +379,8 @@ def _refuse_improper(model, i, o, c, first, second) -> None:
 def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``s = to m`` and ``m = back s`` with m = (frequency times modal coordinate, modal velocity, scaled motions of d).
 
-    ``w2`` (r,) and ``phi`` (r, r) are the undamped eigenpairs of the coordinates with mass alone.
-    Squares are twice the energies of modes and of the motions of d alone, ``K_dd psi = rate Lambda_dd psi``.
+    ``w2`` (r,) and ``phi`` (r, r) are the undamped eigenpairs of the coordinates with mass.  Squares of m are twice the
+    energies of modes and of motions of d alone, ``K_dd psi = rate Lambda_dd psi``.
     """
     to, back = [np.eye(0)], [np.eye(0)]
     nr = len(w2)
@@ -402,7 +402,7 @@ def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray) -> tuple[np.nd
 def _resistance(damping: np.ndarray) -> np.ndarray:
     """A positive definite measure (d, d) of the damping of massless coordinates, which may be unsymmetric.
 
-    Where the symmetric part alone leaves motions undamped, the skew one is what they meet.
+    If the symmetric part leaves motions undamped, the skew part resists them.
     """
     even, skew = _symmetric(damping), 0.5 * (damping - damping.T)
     size = np.abs(skew).max()

@@ -32,7 +32,7 @@ from .steps import Step
 
 log = logging.getLogger("mse")
 
-_MOST_STEPS = 2**53  # floats, as times are, do not count further
+_MOST_STEPS = 2**53  # floats, such as times, do not count further
 
 
 class StepLoop(Shown):
@@ -100,7 +100,7 @@ class StepLoop(Shown):
             self._moving = step.pairs, np.ascontiguousarray(step.rest.T), step.into
             self._seen = step.of_state, step.of_inputs
             self._count = 0
-            # the last controller tried out, and the length of its memory
+            # the last controller that was tried out, and the length of its memory
             self._tried: tuple[Callable, int] | None = None
             task.finished(self)
 
@@ -130,7 +130,7 @@ class StepLoop(Shown):
     def __setitem__(self, name: str, value: float) -> None:
         number = self._input_number.get(name) if isinstance(name, str) else None
         if number is None:
-            arguments.find(self.name, "input", name, self._input_number)  # refuses it
+            arguments.find(self.name, "input", name, self._input_number)  # raises the error
         # controllers nearly always give floats; the full check takes ten times as long as a step
         if not (isfinite(value) if isinstance(value, float) else is_finite(value)):
             raise arguments.refusal(self.name, f"input {name!r} at t = {self.time:g} s", value, "a finite number")
@@ -295,7 +295,7 @@ class StepLoop(Shown):
         return self._controlled(controller, memory, own, (given, values, driven), progress)
 
     def _controlled(self, controller: Callable, memory: np.ndarray, own, rows: tuple, progress: Show) -> TimeResponse:
-        """The steps of a run, in pieces between which it can be seen and stopped; see :func:`.control` for its arrays."""
+        """The steps of a run, in pieces, so that it can be watched and stopped; see :func:`.control` for its arrays."""
         given, values, driven = rows
         first, begin, steps, made, piece = self._count, self._s.copy(), len(values) - 1, 0, SIZES.loop_steps
         try:
@@ -313,25 +313,26 @@ class StepLoop(Shown):
                             message, self._history(first, begin, values[:made], driven[:made])
                         ) from failed
                     task.tell(made)
-                    took = perf_counter() - start  # pieces are at most doubled
+                    took = perf_counter() - start  # each piece is at most twice the one before
                     piece = max(1, int(piece * SIZES.loop_seconds / max(took, SIZES.loop_seconds / 2)))
         except KeyboardInterrupt:
             made = self._count - first
             self._u[own] = given[made]
             values[made], driven[made] = self.read(), self._u
             raise Interrupted(
-                f"{self.name}: interrupted after {made} of {steps} steps, which this error has as its result; the loop can go on "
+                f"{self.name}: interrupted after {made} of {steps} steps, see the result of this error; the loop can "
+                "go on "
                 "from there", self._history(first, begin, values[: made + 1], driven[: made + 1]),
             ) from None  # fmt: skip
         return self._history(first, begin, values, driven)
 
     def _piece(self, controller: Callable, memory: np.ndarray, first: int, own, rows: tuple) -> Exception | None:
-        """Steps for some rows (given, values, driven) of a run; what the controller has raised."""
+        """Steps for some rows (given, values, driven) of a run; returns an exception raised by the controller."""
         from ...kernels.control import control
 
         done = np.zeros(1, dtype=np.int64)
         try:
-            with Uninterrupted():  # numba asks for the address of the controller, and forgets what a signal raises then
+            with Uninterrupted():  # numba asks for the controller's address and would lose a signal raised then
                 control(
                     *self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, own, *rows, done
                 )
@@ -342,24 +343,24 @@ class StepLoop(Shown):
         return None
 
     def _failure(self, failed: Exception | None, own: np.ndarray, given: np.ndarray) -> str:
-        """Why a run ended before its time; the inputs are put right."""
+        """Why a run ended early; also corrects the inputs."""
         wrong, changed = np.flatnonzero(~np.isfinite(self._u)), own[self._u[own] != given]
         value = self._u.copy()
         self._u[wrong], self._u[own] = 0.0, given
         at = f"at t = {self.time:g} s"
         if failed is not None:
             return (
-                f"{self.name}: the controller raised {type(failed).__name__}: {failed} {at}; what happened until then is the "
-                "history of this error"
+                f"{self.name}: the controller raised {type(failed).__name__}: {failed} {at}; the history of this "
+                "error has the time until then"
             )
         if len(wrong):
             name = self.inputs[wrong[0]]
             return f"{self.name}: the controller set input {name!r} to {value[wrong[0]]} {at}; expected a finite number"
         if len(changed):
             return (
-                f"{self.name}: the controller set input {self.inputs[changed[0]]!r} to {value[changed[0]]} {at}, which inputs= "
-                f"drives with {self._u[changed[0]]}; expected one of both to drive it; leave it out of inputs=, or add to it "
-                "in an input of its own"
+                f"{self.name}: the controller set input {self.inputs[changed[0]]!r} to {value[changed[0]]} {at}, but "
+                f"inputs= sets it to {self._u[changed[0]]}; expected only one of them to set it; leave it out of "
+                "inputs=, or add another input and let the controller set that"
             )
         return self._overflow()
 
@@ -382,7 +383,7 @@ class StepLoop(Shown):
         )
 
     def _try_out(self, controller: Callable, memory: np.ndarray) -> None:
-        """Call a controller once as plain Python, on copies: compiled code does not notice indices beyond its arrays."""
+        """Call a controller once as plain Python, on copies: compiled code does not check indices beyond its arrays."""
         if self._tried == (controller, len(memory)):
             return
         try:
@@ -399,9 +400,9 @@ class StepLoop(Shown):
         self._tried = controller, len(memory)
 
     def _compile(self, controller: Callable) -> None:
-        """Compile a controller for the signature that the compiled loop calls; ModelError where it cannot be."""
+        """Compile a controller for the signature that the compiled loop calls; ModelError if that fails."""
         if not isinstance(controller, numba.core.registry.CPUDispatcher):
-            remedy = "one that is not compiled is called in a loop of one's own around step()"
+            remedy = "a function that is not compiled can be called in your own loop around step()"
             raise arguments.refusal(
                 self.name, "the controller", controller, "a function decorated with @numba.njit", remedy=remedy
             )
@@ -427,7 +428,7 @@ class StepLoop(Shown):
             )
 
     def _memory(self, memory: ArrayLike | None) -> np.ndarray:
-        """The array itself where the controller can write into it, or a new one; initial values may be infinite or nan."""
+        """The array itself if the controller can write to it, else a copy; initial values may be infinite or nan."""
         if type(memory) is np.ndarray and memory.dtype == float and memory.ndim == 1 and memory.flags.c_contiguous:
             return memory
         try:

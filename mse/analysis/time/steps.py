@@ -22,26 +22,26 @@ from ..resources import processors
 from .normal_form import NormalForm, normal_form
 from .state_space import StateSpace
 
-# Gauss-Lobatto points: a callable is interpolated through them within each step, with an error of order eight at the end of it.
+# Gauss-Lobatto points: a function is interpolated through them in each step; the error at its end is of order eight.
 NODES = {
     "zoh": np.array([0.0]),
     "foh": np.array([0.0, 1.0]),
     "smooth": 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])),
 }
-_PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is quick, and leaves its threads asleep
-_SPAN = 8  # chunks between two meetings of the shares
+_PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is fast and wakes no threads
+_SPAN = 8  # chunks between two synchronizations of the shares
 _LONGEST = 256  # steps in a block
 _GROWN = float(np.finfo(float).max) ** (
     1 / 6
-)  # growth over a block from which it is not made longer: that would square it
+)  # growth over a block above which it is not doubled, since that would square the growth
 
 
 class Step:
-    """One step of dt (s), exact where each input is the polynomial through its values at its nodes in the step.
+    """One step of dt (s), exact if each input is the polynomial through its values at its nodes in the step.
 
-    ``w = (u at the start of the step, u at the inner nodes of each smooth input)``.  What is driven by the value at the end
-    of the step, ``u_{k+1}``, is in the state instead: ``m = m' - shift u``.  ``pairs`` (4, h) and ``rest`` (d, d) are P,
-    ``into`` (m, w) is G, ``of_state`` (o, m) and ``of_inputs`` (o, i) are C and D.
+    ``w = (u at the start of the step, u at the inner nodes of each smooth input)``.  The effect of the value at the end of the
+    step, ``u_{k+1}``, is included in the state: ``m = m' - shift u``.  ``pairs`` (4, h) and ``rest`` (d, d) are P, ``into`` (m,
+    w) is G, ``of_state`` (o, m) and ``of_inputs`` (o, i) are C and D.
     """
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -60,7 +60,7 @@ class Step:
         self.shift = np.zeros_like(b)
         for i, hold in enumerate(holds):
             nodes = NODES[hold]
-            # values at the nodes turned into derivatives
+            # values at the nodes converted to derivatives
             weights = np.linalg.inv(np.vander(nodes, increasing=True))
             weights *= np.array([float(factorial(k)) for k in range(len(nodes))])[:, None]
             forcing = np.column_stack([m[:, i] for m in moments[: len(nodes)]]) @ weights
@@ -74,8 +74,8 @@ class Step:
         self.of_inputs = np.ascontiguousarray(ss.D + self.of_state @ self.shift)
         if not all(np.isfinite(x).all() for x in (self.pairs, self.rest, self.into, self.shift, self.of_inputs)):
             raise ModelError(
-                f"{ss.name}: motions grow beyond the largest number within one step of {dt:g} s; expected a dt in which they "
-                "stay finite; take a smaller one, or constrain the unstable motion"
+                f"{ss.name}: motions grow beyond the largest number within one step of {dt:g} s; expected a dt in "
+                "which they stay finite; take a smaller one, or constrain the unstable motion"
             )
 
     @staticmethod
@@ -95,7 +95,7 @@ class Step:
         return dict(zip(ss.states, (self.to @ (state + self.shift @ u)).tolist(), strict=True))
 
     def digest(self) -> str:
-        """Fingerprint of all numbers in a step: where it is the same, results are so to the last bit."""
+        """Fingerprint of all numbers in a step: if it is the same, results are the same to the last bit."""
         sha = hashlib.sha256()
         for a in (self.to, self.back, self.pairs, self.rest, self.into, self.shift, self.of_state, self.of_inputs):
             sha.update(np.ascontiguousarray(a).tobytes())
@@ -103,7 +103,7 @@ class Step:
 
 
 class Blocks:
-    """Many steps at once: states only every ``length`` steps, inputs and outputs between them as matrix products.
+    """Many steps at once: states only every ``length`` steps; inputs and outputs between them by matrix products.
 
     With block inputs v = (w_k ... w_{k+l-1}) and outputs z = (y_k ... y_{k+l-1}):
     ``m_{k+l} = P^l m_k + R v``, ``z = O m_k + T v``.
@@ -115,7 +115,7 @@ class Blocks:
         m, width = step.into.shape
         outputs, inputs = step.of_inputs.shape
         d = len(step.rest)
-        # longer blocks have fewer states to move on and a longer triangle T; powers of a dense block must pay for themselves
+        # longer blocks have fewer states to advance but a longer triangle T; powers of a dense block must pay off
         length = np.sqrt((8.0 * m + 2.0 * d**2) / (max(outputs, 1) * max(width, 1)))
         length = min(2.0 ** np.round(np.log2(max(length, 1.0))), _LONGEST)
         length = max(length, 4.0)
@@ -124,7 +124,7 @@ class Blocks:
         pairs, rest = step.pairs, step.rest
         of_state, into = step.of_state, step.into
         block = 1
-        # motions that grow must not overflow inside a block
+        # growing motions must not overflow inside a block
         while block < length and max(np.abs(pairs).max(initial=0.0), np.abs(rest).max(initial=0.0)) < _GROWN:
             of_state = np.vstack([of_state, step.under(pairs, rest, of_state)])
             into = np.hstack([step.times(pairs, rest, into), into])
@@ -138,16 +138,18 @@ class Blocks:
         triangle = np.zeros((self.length * outputs, self.length * width))
         for k in range(self.length):
             triangle[k * outputs :, k * width : (k + 1) * width] = after[: (self.length - k) * outputs]
-        # how states are shared out follows from their numbers alone, so that sums do not depend on the processors; a dense block
+        # states are divided by their numbers alone, so that sums do not depend on the number of processors; a dense block
         # cannot be divided
         h, count = pairs.shape[1], 2 if m >= SIZES.shared_states > d else 1
         rows = max(int(SIZES.run_bytes / (8.0 * (m / count + self.length * (width + outputs) + 1))), 32)
         small = _PRODUCT // max(into.shape[1] * m, (m + into.shape[1]) * len(of_state), 1)
-        if count == 1 and small >= 8:  # two threads would wait for Python's lock more often than they work
+        if count == 1 and small >= 8:  # two threads would wait for Python's lock more than they work
             rows = small
         self._rows = min(rows, 512)
         cuts = [0, h]
-        if count == 2:  # the first has the triangle, too, the last the dense block, and both as many multiplications
+        if (
+            count == 2
+        ):  # the first also has the triangle, the last the dense block; both have equal numbers of multiplications
             first = (m - triangle.size / max(into.shape[1] + len(of_state), 1)) / 4
             cuts.insert(1, int(np.clip(first, 0, h)))
         self._shares = []
@@ -159,14 +161,14 @@ class Blocks:
 
     @property
     def chunk(self) -> int:
-        """Steps that are worked on at once; results do not depend on where a run is cut at multiples of it."""
+        """Steps computed at once; results do not depend on dividing a run at multiples of it."""
         return self.length * self._rows
 
     @np.errstate(over="ignore", invalid="ignore")
     def advance(
         self, state: np.ndarray, w: np.ndarray, y: np.ndarray, tell: Callable[[int], None] | None = None
     ) -> None:
-        """Fill outputs y (n, o) of the steps with inputs w (n, width), both contiguous; state (m,) moves on in place.
+        """Fill outputs y (n, o) of the steps with inputs w (n, width), both contiguous; the state (m,) is advanced in place.
 
         ``tell`` is called with the number of steps done.
         """
@@ -197,10 +199,10 @@ class Blocks:
 
 
 class _Share:
-    """Some states that drive no others, in blocks of steps: their part in the outputs.
+    """Some states that drive no others, in blocks of steps: their contribution to the outputs.
 
-    ``own`` (s,) are their numbers, ``into`` (s, l w) and ``out`` (l o, s + l w or s) their rows of R and columns of O, those
-    of T behind them in one share of all; l steps are a block, and ``rows`` blocks are worked on at once.
+    ``own`` (s,) are their numbers; ``into`` (s, l w) and ``out`` (l o, s + l w or s) are their rows of R and columns of O,
+    followed in one of the shares by those of T.  A block has l steps, and ``rows`` blocks are computed at once.
     """
 
     def __init__(self, own, pairs, rest, into, out, rows: int):
@@ -208,9 +210,9 @@ class _Share:
         self._pairs, self._rest, self._into, self._out = map(np.ascontiguousarray, (pairs, rest, into.T, out.T))
         self._both = np.empty((rows, len(self._out)))  # states and inputs side by side
 
-    @np.errstate(over="ignore", invalid="ignore")  # of the thread that works on this share
+    @np.errstate(over="ignore", invalid="ignore")  # for the thread that computes this share
     def advance(self, state: np.ndarray, v: np.ndarray, z: np.ndarray) -> None:
-        """Fill z (b, l o) from the inputs v (b, l w) of b blocks; the own ones of the state (m,) move on in place."""
+        """Fill z (b, l o) from the inputs v (b, l w) of b blocks; the own entries of the state (m,) are advanced in place."""
         here, rows = state[self._own], len(self._both)
         for start in range(0, len(v), rows):
             piece = v[start : start + rows]

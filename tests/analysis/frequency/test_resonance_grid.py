@@ -103,7 +103,7 @@ def test_a_resonance_that_only_a_dashpot_makes_is_resolved(monkeypatch, limit):
     if limit:
         np.testing.assert_allclose(grid.resonances_hz, [together], rtol=1e-4)
     else:
-        assert grid.added > 10 and "more where the response to a random force" in grid.notes[1]
+        assert grid.added > 10 and "to resolve the response to a random force" in grid.notes[1]
 
 
 def test_a_grid_of_a_large_model_counts_its_modes(monkeypatch):

@@ -212,6 +212,4 @@ def test_digits_that_stiffening_costs_close_to_a_resonance_come_back_by_pivoting
     size = np.abs(expected).max(axis=1)
     error, best = ((np.abs(r.values[:, :, 0] - expected).max(axis=1) / size).max() for r in (response, alone))
     assert error < 10.0 * best + 1e-6  # 2e-6 to 1e-3 where stiffening is trusted with fewer digits
-    assert "constraints cost it half of its digits" in response.notes[0] and not response.notes[0].startswith(
-        f"{len(f)} "
-    )
+    assert "constraints cost half of the digits" in response.notes[0] and not response.notes[0].startswith(f"{len(f)} ")

@@ -190,7 +190,9 @@ def crowded(n: int) -> mse.LinearModel:
 def test_a_search_among_crowded_modes_ends_after_a_bounded_number_of_solutions(restarts, monkeypatch):
     solved, apply = [], large_damped._Search._apply
     monkeypatch.setattr(large_damped._Search, "_apply", lambda self, x: (solved.append(1), apply(self, x))[1])
-    with pytest.raises(ModelError, match=r"of the 52 damped modes sought near .* have converged after \d+ solutions"):
+    with pytest.raises(
+        ModelError, match=r"crowded near .* of the 52 sought, only .* have converged after \d+ solutions"
+    ):
         modes(crowded(700), 20, damped=True, progress=False, restarts=restarts)
     kept, more = 52, 52 + 20
     assert kept < len(solved) <= kept + more + restarts * more + 1

@@ -117,5 +117,5 @@ def test_what_makes_no_budget_is_refused(call, error, words):
 
 def test_a_model_without_resonance_has_no_grid_of_its_own():
     model = mse.LinearModel.from_matrices([[1.0]], [[1.0]], [[0.0]], coordinates=["cart.x"])
-    with pytest.raises(ModelError, match="no resonance, so no frequencies of its own; expected frequencies_hz"):
+    with pytest.raises(ModelError, match="no resonance to make a frequency grid for; expected frequencies_hz"):
         model.noise(None, "cart.x")

@@ -34,7 +34,7 @@ def test_all_ways_to_give_a_density_agree(tmp_path):
 
 def test_beyond_its_samples_a_spectrum_does_what_it_was_told():
     f, samples = np.array([0.01, 1.0, 100.0]), ([0.1, 10.0], [2.0, 4.0])
-    with pytest.raises(ModelError, match=r"asked at 0.01 Hz; expected 0.1 to 10 Hz.*outside='hold'"):
+    with pytest.raises(ModelError, match=r"the density at 0.01 Hz is not known; expected 0.1 to 10 Hz.*outside='hold'"):
         Spectrum(*samples).at(f)
     np.testing.assert_allclose(Spectrum(*samples, "hold").at(f)[[0, 2]], [2.0, 4.0], rtol=1e-12)
     np.testing.assert_array_equal(Spectrum(*samples, "zero").at(f)[[0, 2]], [0.0, 0.0])
@@ -64,7 +64,7 @@ def test_a_file_that_is_no_spectrum_is_named(tmp_path):
     path = tmp_path / "ground.txt"
     for text, words in (
         ("1 2\nx y\n", "could not convert"),
-        ("1\n2\n", "no two columns"),
+        ("1\n2\n", "does not have two columns"),
         ("2 1\n1 1\n", "frequency number 1"),
     ):
         path.write_text(text)

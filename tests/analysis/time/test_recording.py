@@ -221,7 +221,7 @@ def test_a_full_disk_is_told_and_overcome(model, whole, tmp_path, monkeypatch, o
             model.simulate(**OPTIONS, record=path)
     n = len(mse.read_recording(path).time)
     words = ["stage: writing failed (No space left on device)", f"after {n} of 60002 samples", "run.npy is good up to there",
-             "make room", "goes on from there"]  # fmt: skip
+             "make room", "continues from there"]  # fmt: skip
     for word in words:
         assert word in str(error.value)
     assert isinstance(error.value.__cause__, OSError) and error.value.__cause__.errno == errno.ENOSPC
@@ -381,7 +381,7 @@ def test_folders_devices_and_other_things_are_no_place_for_a_run(model, tmp_path
         ("internal", [1.0], "internal has 1 entries; expected 12"),
         ("internal", "x", "internal is 'x'; expected a list"),
         ("equations", {}, "equations is without 'values'"),
-        ("equations", {"values": [1.0], "sizes": [1.0]}, "the number of equations is another"),
+        ("equations", {"values": [1.0], "sizes": [1.0]}, "the number of equations differs"),
         ("state", {"mass.x": 0.0}, "state has 1 entries; expected 12"),
         ("dt", float("nan"), "dt is nan; expected a finite number"),
     ],

@@ -284,7 +284,7 @@ def test_one_input_has_one_driver():
 
     with pytest.raises(mse.ControllerError) as error:
         loop.run(10, controller=late, inputs={"push.fx": samples})
-    for words in ("stage: ", "set input 'push.fx' to 7.0 at t = 0.03 s", "inputs= drives with 0.3", "leave it out of"):
+    for words in ("stage: ", "set input 'push.fx' to 7.0 at t = 0.03 s", "inputs= sets it to 0.3", "leave it out of"):
         assert words in str(error.value)
     assert len(error.value.history.time) == 3 and loop.time == pytest.approx(0.03)
     assert loop["push.fx"] == samples[3]
