@@ -161,7 +161,7 @@ def _springs(g: Group, k: int) -> list[tuple[int, int, tuple[float, ...]]]:
     own, damping = g.parameters[k], getattr(g.elements[k].obj, "damping", ())
     found = []
     for r in range(int(own[joints.FREE])):
-        spring = tuple(own[[joints.STIFFNESS + r, joints.REST + r, joints.PRELOAD + r]]) + (damping[r],)
+        spring = (*own[[joints.STIFFNESS + r, joints.REST + r, joints.PRELOAD + r]], damping[r])
         if spring[0] or spring[2] or spring[3]:
             found.append((r, int(own[joints.FREE + 1 + r]), spring))
     return found

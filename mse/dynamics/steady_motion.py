@@ -28,7 +28,7 @@ from .coordinates import NamedCoordinates
 from .explicit import Moment
 from .input_forces import InputForces
 from .simulate import refuse_unfit
-from .start import given_numbers, placed
+from .start import Given, placed
 from .steady import Kinematics, Turning, settled
 from .trajectory import MotionState
 
@@ -56,7 +56,7 @@ def find_steady_motion(
         found[name] = number(system.label, f"rate of {name!r}", rate)
     if not found:
         raise ModelError(f"{system.label}: rates are empty; expected some, such as {{'rotor.angle': 100.0}}")
-    here = placed(equations, put_together(here), coordinates, given_numbers(system.label, coordinates, initial))
+    here = placed(equations, put_together(here), coordinates, Given(topology, coordinates, initial))
     return SteadyMotion(system.name, found, settled(Kinematics(equations, coordinates, found), here))
 
 
@@ -115,7 +115,7 @@ class SteadyMotion(Result):
         t = self._turning
         topology = t.equations.topology
         return MotionState(
-            self.name, 0.0, 0.0, topology, Moment(0.0, t.here.state, t.v), InputForces(t.equations.assembly, None)
+            self.name, 0.0, 0.0, topology, topology.source, Moment(0.0, t.here.state, t.v), t.equations.inputs
         )
 
     # -- small motions ----------------------------------------------------------------------------------------

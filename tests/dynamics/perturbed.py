@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mse.dynamics.explicit import Stepper
+from mse.dynamics.charts import displaced, permitted
 from mse.model.joint_assembly import restored
 
 
@@ -15,17 +15,16 @@ def difference(instant, model, rng, h=2e-3):
     bodies = 6 * (e.assembly.bodies - 1)
     space = model.null_space().basis.toarray()
     along, faster = (space @ rng.normal(size=space.shape[1]) for _ in range(2))
-    stepper = Stepper(e, 1e-9)
     w = m.v[:bodies].reshape(-1, 6)[:, 3:]
     here = e.evaluation(m.state)
     change = e.accelerations(here, m.v, m.time)[0][:bodies].reshape(-1, 6)[:, 3:]
 
     def beside(step):
-        there = e.evaluation(stepper.placed(m.state, step * along))
+        there = e.evaluation(displaced(m.state, step * along))
         v = m.v + step * faster
         if e.assembly.constraint_count:
             there = restored(there)
-            v = stepper.permitted(there, v)
+            v = permitted(e, there, v, m.time)
         a = e.accelerations(there, v, m.time)[0]
         x = np.concatenate([np.zeros(bodies), there.state.q - m.state.q])
         six = x[:bodies].reshape(-1, 6)

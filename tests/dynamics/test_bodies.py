@@ -81,7 +81,7 @@ def begin(equations, state, seed=1):
     v = np.random.default_rng(seed).standard_normal(equations.size)
     here = equations.evaluation(state)
     if equations.assembly.constraint_count:
-        v = permitted(equations, here, v)
+        v = permitted(equations, here, v, 0.0)
     return np.concatenate([np.zeros_like(v), v, [0.0, 0.0]])
 
 

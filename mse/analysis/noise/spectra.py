@@ -95,7 +95,7 @@ class Spectrum(ReadOnly):
         expected = "expected frequency (Hz) and density"
         table = read_columns(path, expected)
         if table.ndim != 2 or table.shape[1] < 2:
-            raise FileError(f"{path}: has no two columns of numbers; {expected} in each line")
+            raise FileError(f"{path}: it does not have two columns of numbers; {expected} in each line")
         try:
             return cls(table[:, 0], table[:, 1], outside)
         except ModelError as error:
