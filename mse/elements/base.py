@@ -1,7 +1,7 @@
 """The contract between mechanical objects and the rest of mse, in one place.
 
-A mechanical object is a class derived from :class:`MObject`.  It declares parameters, frames, and an energy; that is
-enough.  Everything else has a default that it may replace.
+A mechanical object is a class derived from :class:`MObject`.  It declares parameters, frames and an energy; that is enough.
+Everything else has a default that it may replace.
 
 **Laws**, plain numpy; an ``energy`` alone is enough
 
@@ -20,7 +20,7 @@ enough.  Everything else has a default that it may replace.
                        ``dynamic_losses`` names mechanisms whose loss factors it takes, ``dynamic_from_hz`` and
                        ``dynamic_up_to_hz`` the frequencies at which a table begins and ends
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
-``loss``, ``temperature``  parameters that all have which store elastic energy; ``mechanisms`` of them are the ``parts`` but those
+``loss``, ``temperature``  parameters of objects that store elastic energy; their ``mechanisms`` are the ``parts`` except those
                        of loads
 ``switches``           numbers whose sign changes the formula of a law: steps of motions end there
 ``external``           True where its forces are loads, which a load factor multiplies
@@ -31,8 +31,8 @@ enough.  Everything else has a default that it may replace.
 **Channels**
 
 =====================  ==============================================================================================
-``inputs``             what drives it in the linear regime, mapped by ``input_map``
-``outputs``            what is read of it, with units: values of ``measure``, or what ``output_map`` makes of small motions
+``inputs``             inputs of the linear regime, mapped by ``input_map``
+``outputs``            outputs with units: values of ``measure``, or small motions mapped by ``output_map``
 ``measure``            readings (outputs,) of the poses and internal coordinates; their slopes are the linear outputs
 ``reaction_outputs``   outputs that are multipliers of the constraint, then of the flow constraint, by ``reaction_map``
 ``motors``             inputs that prescribe residuals of the constraint
@@ -56,13 +56,13 @@ enough.  Everything else has a default that it may replace.
                        ``element_count`` is their number, known before they are made
 ``span``               distance between its two frames without load; places objects without an initial pose
 ``rest_poses``         poses of its frames without load, seen from frame 0; the same for more than a distance
-``check_frames``, ``end_of_range``  what is wrong, or soon will be, at some poses; for messages
-``cautions``           how far its law may be off at a working point, and what no real one does; for the notes
-``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
+``check_frames``, ``end_of_range``  what is wrong at some poses, or soon will be; for messages
+``cautions``           possible errors of its law at a working point, and what no real object does; for the notes
+``only_pulls``         True if a real one would be slack instead of pushing; working points then say so
 ``outline``            points, lines and faces that draw it
 =====================  ==============================================================================================
 
-**Speed**: closed forms in place of derivatives of the laws, which the tests hold them to
+**Speed**: closed forms in place of derivatives of the laws, checked against these by the tests
 
 =====================  ==============================================================================================
 ``kernel``             energy, gradient and stiffness of many at once, of ``kernel_parameters``; ``by_column``, ``adds_parts``
@@ -71,27 +71,27 @@ enough.  Everything else has a default that it may replace.
 ``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
 ``elastic_parts``      those of ``parts`` but the first, which then has what is left of the Hessian of the energy
 ``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers
-``memory_size``, ``follow``  numbers kept of the path taken, and how they follow it; ``remember``, ``recall``
+``memory_size``, ``follow``  numbers that depend on the path taken, and their update; ``remember``, ``recall``
 ``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
 =====================  ==============================================================================================
 
-Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp([a]x) U``, world axes.  The manual's
-ordered rotations Rz Ry Rx (eq. 18) give the same forces, and the same stiffness where the net torque on a frame
-vanishes; off equilibrium the two differ by half that torque in the rotation block.
+Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp([a]x) U``, world axes.  The manual's ordered
+rotations Rz Ry Rx (eq. 18) give the same forces, and the same stiffness if the net torque on a frame vanishes; off
+equilibrium the two differ by half that torque in the rotation block.
 
-Forces and stiffness default to exact differentiation of the energy: by a record of it for all elements of a class together
-(:mod:`mse.elements.recorded_laws`), one by one where there is none (:mod:`mse.numerics.jets`).  A class that must be faster sets
-``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
-hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
-gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it
-adds the stiffness of all parts up where there is place for one only, as the search asks for.  With ``by_column = True``,
-``kernel_parameters`` and ``span`` work as well on columns, arrays (E, ...) of the parameters of many elements.
+By default, forces and stiffness are exact derivatives of the energy: from a record of it for all elements of a class together
+(:mod:`mse.elements.recorded_laws`), or if there is none one by one (:mod:`mse.numerics.jets`).  A class that must be faster sets
+``kernel`` to a compiled function for many elements at once; its plain ``energy`` remains the law that the tests compare the
+kernel with.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy, gradient,
+stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it adds all
+parts of the stiffness up if there is room for one only, as in the search.  With ``by_column = True``, ``kernel_parameters`` and
+``span`` also work on columns, arrays (E, ...) with the parameters of many elements.
 
 An energy that depends on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember``
 gives the first ones and the compiled ``follow(parameters, orientations, memory)``, called on the class, updates them in steps.
 
 Classes with the same ``kernel``, ``constraint_kernel``, ``follow`` and numbers of parameters are evaluated in one call, as all
-joints are: each element's parameters say how many constraints it has, and the kernel leaves columns beyond those as they are.
+joints are: each element's parameters say how many constraints it has, and the kernel does not touch further columns.
 
 A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
@@ -434,7 +434,7 @@ class MObject(Defined, Identified):
         return np.zeros(len(origins))
 
     def ways_from(self, earlier: MObject) -> Sequence[MObject]:
-        """Objects between an ``earlier`` one and this, as steps of the search; for motors that turn far."""
+        """Objects with settings between an ``earlier`` one and this, solved in turn by the search; for motors that turn far."""
         return ()
 
     def evaluate(self, frames, q, gravity, order: int):

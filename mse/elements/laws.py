@@ -32,7 +32,7 @@ _WHY = {
         "a mass matrix is T^T m T, with T the motion of each mass; one that couples two motions, as of a wand, is at most "
         "sqrt(m0 m1) of the bodies that move so",
     ),
-    "damping_matrix": ("or it would feed energy into motions", "drive it by a controller where that is meant"),
+    "damping_matrix": ("or it would feed energy into motions", "use a controller if that is intended"),
 }
 
 

@@ -427,7 +427,7 @@ class Parameters(Shown, MutableMapping[str, Any]):
 
     def _find(self, name: str) -> Parameter:
         declared = type(self._obj).declared_parameters
-        # the label is only made where it is needed
+        # the label is only made if it is needed
         return declared[name if isinstance(name, str) and name in declared else self._unknown(name, declared)]
 
     def _unknown(self, name: Any, declared: Mapping[str, Parameter]) -> str:

@@ -35,7 +35,7 @@ _SERIES = 4.0  # |s| L^2 up to which the power series are used
 _TERMS = 18  # enough terms for full precision there
 _APART = 0.1  # relative distance from which two roots count as apart
 _MOST_HALVINGS = 60
-_REMEMBERED = 4096  # round sections, pieces in series and counts ask for the same values again
+_REMEMBERED = 4096  # results kept: round sections, pieces in series and counts ask for the same values again
 
 # stiffnesses that a loss factor makes complex, by mechanism
 _LOSSY = {

@@ -84,12 +84,12 @@ def compose(
     if isinstance(clamps, tuple) and clamps and all(isinstance(c, str) for c in clamps):
         raise refusal(who, "clamps", clamps, "a list of pairs", remedy=f"write [{shown(clamps)}]")
     clamps = items(
-        who, "clamps", clamps, tuple | list, "a list of pairs of frames' names, with a Pose where they lie apart"
+        who, "clamps", clamps, tuple | list, "a list of pairs of frames' names, with a Pose if they are apart"
     )
     for clamp in clamps:
         good = len(clamp) in (2, 3) and all(isinstance(c, str) for c in clamp[:2])
         if not good or not isinstance((*clamp, IDENTITY)[2], Pose):
-            raise refusal(who, "a clamp", clamp, "two names of frames, and a Pose where they lie apart")
+            raise refusal(who, "a clamp", clamp, "two names of frames, and a Pose if they are apart")
     if not models:
         raise refusal(who, "models", models, "at least one")
     whole = _Whole(name, models)

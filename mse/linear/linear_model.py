@@ -295,7 +295,7 @@ class LinearModel(Result, Readings, Analyses):
                     "Lambda",
                     damping,
                     "or it would feed energy into motions",
-                    "say active=True where that is meant",
+                    "say active=True if that is intended",
                     factors,
                 )
             labels = (

@@ -82,7 +82,7 @@ def harwell_boeing(path: Path) -> sp.coo_matrix:
 
 
 def _fixed(lines: list[str], form: str, expected: int) -> Iterator[float]:
-    """Numbers of lines in a Fortran format such as (16I5) or (1P,5E16.8)."""
+    """Numbers read from lines in a Fortran format such as (16I5) or (1P,5E16.8)."""
     found = re.search(r"(\d*)\s*([IEDFG])\s*(\d+)", re.sub(r"\d+P,?", "", form.upper()))
     if not found or not int(found[3]):
         raise ValueError(f"its format {form!r} is none of Fortran's for numbers")

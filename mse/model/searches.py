@@ -131,9 +131,9 @@ class Searches:
     ) -> Instability:
         """The smallest factor on all weights and loads at which the system is no longer stable: its buckling load.
 
-        Follows the equilibrium from no load, through any deformation before buckling.  What swings freely without loads begins
-        where it hangs under the least of them.  Where the equilibrium near the initial poses is not stable without loads, that
-        one is followed to which the working point under loads leads back.
+        It follows the equilibrium from zero load, through any deformation before buckling.  A system that swings freely without
+        load starts from where it hangs under a very small one.  If the equilibrium near the initial poses is unstable without
+        loads, the curve from the working point under loads is followed back to zero load and starts there.
 
         Parameters
         ----------

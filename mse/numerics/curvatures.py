@@ -284,7 +284,7 @@ class _Search:
         """:meth:`small` by a dense method, if no factor counts."""
         n = self._k.shape[0]
         if n > SIZES.dense_eigenpairs:
-            log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)
+            log.warning("stability could not be decided: the stiffness of %d coordinates may be rounding", n)
             return np.zeros((n, 0))
         rows = [self.local.T, self.idle.T] + ([] if self._allowed is None else [self._allowed.slopes])
         return sl.null_space(sp.vstack(rows).toarray(), rcond=DEPENDENT) if any(r.shape[0] for r in rows) else np.eye(n)

@@ -77,7 +77,7 @@ def slow_descent(c: np.ndarray, w: np.ndarray, radius: float) -> Descent:
         latest = when(falls, aside, latest, 1.01 * np.log1p(aside * rate / abs(c[lowest])) / rate)
     if np.linalg.norm(at(latest)) <= radius:
         return Descent(at(latest), 1.0 / grown, False)
-    # half of the time that it would take if all forces grew as fast
+    # if all forces grew as fast as the fastest, the radius would be reached at twice this time
     soonest = 0.5 * radius / (np.linalg.norm(c) * exprel(rate * latest))
     time = when(slice(None), radius, soonest, latest)
     return Descent(at(time), 1.0 / min(time, grown), True)

@@ -35,7 +35,8 @@ NOISE_SHARE = 1e-13
 # tests/numerics/test_steps_near_rounding.py::test_a_turn_with_the_rounding_of_its_bodys_stiffness_is_free and
 # tests/numerics/test_steps_near_rounding.py::test_a_turn_that_a_thin_wire_holds_is_not_free fail.
 _NEIGHBOR = 1e-3
-# Of the radius: shorter Newton steps are straight.  With 0 the chains of tests/statics/test_long_chains.py take as many steps.
+# Of the radius: shorter Newton steps are taken straight.  With 0 the chains of tests/statics/test_long_chains.py take as many
+# steps.
 _NEAR = 0.1
 # Refinement steps that remove the regularization ``floor``.  For a motion as soft as the floor each halves the error, so that a
 # thousandth is left.

@@ -230,8 +230,8 @@ def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray, factors: Factors 
         return None
     if n <= SIZES.dense:
         return _negative_dense(scaled.toarray())
-    # Conjugate gradients from a random start find a negative eigenvalue before they converge: the residual must vanish along
-    # every eigenvector, and along one with a negative eigenvalue that takes a step of negative curvature.
+    # Conjugate gradients from a random start find a negative eigenvalue before they converge.  The residual must vanish along
+    # every eigenvector; along one with a negative eigenvalue, that takes a step of negative curvature.
     left, added = start_vector(n), np.full(n, _INDEFINITE)
     along, size = left, left @ left
     first = size

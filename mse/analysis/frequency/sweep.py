@@ -285,7 +285,7 @@ class Sweep:
             length = length + np.sqrt(more.squares[:, : self._few])
         with np.errstate(all="ignore"):
             wrong = np.abs(answers - right) / (size + _TINY)
-            # norms of b by the coefficients of Rayleigh quotients of Z^-1
+            # the factor is Rayleigh quotients of Z^-1, so norms of b appear squared
             limit = _LARGEST_INVERSE * length**2
             return (
                 (wrong[:, 0] < BACKWARD)

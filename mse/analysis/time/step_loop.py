@@ -288,7 +288,7 @@ class StepLoop(Shown):
         refuse_beyond_memory(
             self.name, (steps + 1) * (8.0 * (len(self.outputs) + len(self.inputs) + 1) + recorded.row),
             f"{steps} steps need {{}} for inputs and outputs",
-            "run fewer steps at a time: the loop goes on where it stands; or take fewer outputs",
+            "run fewer steps at a time: the loop continues from its present time; or take fewer outputs",
         )  # fmt: skip
         given = recorded.between(0, steps)[0]
         values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))

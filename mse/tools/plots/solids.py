@@ -102,7 +102,7 @@ def _shade(faces: np.ndarray) -> np.ndarray:
 def _divided(faces: np.ndarray, longest: float) -> np.ndarray:
     """Triangles (k, 3, 3) halved until no side is longer than ``longest``, or until there are many."""
     for _ in range(2 * _ROUNDS):
-        sides = np.linalg.norm(faces - np.roll(faces, -1, axis=1), axis=2)  # of corner j to j + 1
+        sides = np.linalg.norm(faces - np.roll(faces, -1, axis=1), axis=2)  # side from corner j to j + 1
         long = sides.max(axis=1) > longest
         if not long.any() or len(faces) > _MOST_FACES:
             break

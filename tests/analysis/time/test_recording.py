@@ -281,15 +281,15 @@ def half(model, tmp_path_factory):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"dt": 2e-3, "duration": 2 * STEPS * DT}, ["dt is 0.002, in the file 0.001"]),
-        ({"duration": 2e-3 * 500, "inputs": {"push.fz": push}}, ["samples is 1001, in the file 60002"]),
-        ({"outputs": ["probe.z"]}, ["outputs is ['probe.z'], in the file ['probe.z', 'probe.x']"]),
-        ({"initial": {"mass.x": 2e-3}}, ["initial 'mass.x' is 0.002, in the file 0.001"]),
-        ({"inputs": {"push.fz": push}}, ["inputs 'base.z' is absent, in the file samples"]),
-        ({"inputs": {"push.fz": push, "base.z": 2e-3 * NOISE}}, ["inputs 'base.z' is samples", "in the file samples"]),
+        ({"dt": 2e-3, "duration": 2 * STEPS * DT}, ["dt is 0.002, but 0.001 in the file"]),
+        ({"duration": 2e-3 * 500, "inputs": {"push.fz": push}}, ["samples is 1001, but 60002 in the file"]),
+        ({"outputs": ["probe.z"]}, ["outputs is ['probe.z'], but ['probe.z', 'probe.x'] in the file"]),
+        ({"initial": {"mass.x": 2e-3}}, ["initial 'mass.x' is 0.002, but 0.001 in the file"]),
+        ({"inputs": {"push.fz": push}}, ["inputs 'base.z' is absent, but samples in the file"]),
+        ({"inputs": {"push.fz": push, "base.z": 2e-3 * NOISE}}, ["inputs 'base.z' is samples", "but samples"]),
         ({"inputs": {"push.fz": np.cos, "base.z": 1e-3 * NOISE}}, ["input 'push.fz' is ", "at t = ", "in the file"]),
         ({"inputs": {"base.z": 1e-3 * NOISE, "push.fz": push}}, ["inputs are in another order"]),
-        ({"hold": "zoh"}, ["inputs 'push.fz' is function, hold zoh, in the file function, hold smooth"]),
+        ({"hold": "zoh"}, ["inputs 'push.fz' is function, hold zoh, but function, hold smooth in the file"]),
     ],
 )
 def test_another_run_is_refused_by_what_differs(model, half, change, words):
