@@ -135,7 +135,7 @@ def test_little_address_space_is_told_before_it_is_gone():
             try:
                 print("done", type(call()).__name__)
             except mse.ModelError as error:
-                print("refused", "of the memory that is free" in str(error) or error)
+                print("refused", "of the free memory" in str(error) or error)
     """
     if not Path("/proc/self/statm").exists():
         return  # other systems do not tell how much a process has taken

@@ -129,7 +129,7 @@ def test_instabilities_under_follower_loads_and_torques_are_not_sought():
     for load in ({"force": (0, 1.0, 0), "axes": "frame"}, {"torque": (0, 0, 1.0)}):
         wp = cantilever(slender(4, ea=1e4), **load).find_working_point()
         assert wp.converged and wp.stable
-        with pytest.raises(mse.ModelError, match="Load 'load': it exerts forces that have no energy"):
+        with pytest.raises(mse.ModelError, match="Load 'load': it exerts forces without an energy"):
             cantilever(slender(4, ea=1e4), **load).find_instability()
 
 

@@ -56,7 +56,7 @@ def test_several_wires_share_a_note():
 def test_a_head_that_bends_its_blade_is_named():
     notes = blade(np.pi / 2).notes
     assert (
-        "began with the ends of Beam 'beam' turned by 1.57 rad against each other from where they are at rest"
+        "began with the ends of Beam 'beam' rotated by 1.57 rad against each other, compared with the beam at rest"
         in notes[-1]
     )
     assert notes[-1].endswith("check the poses of its clamps, in radians")

@@ -85,7 +85,7 @@ def test_a_unit_of_its_own():
     ("given", "message"),
     [
         ({}, "coordinate 'q': neither unit nor domain is given; expected one of them"),
-        ({"unit": "pC"}, "coordinate 'q': unit 'pC' is that of no domain; expected one of m (translation), rad (rotation), C"),
+        ({"unit": "pC"}, "coordinate 'q': unit 'pC' belongs to no domain; expected one of m (translation), rad (rotation), C"),
         ({"unit": ""}, "coordinate 'q': unit is ''; expected a word such as 'C'"),
         ({"unit": 3}, "coordinate 'q': unit is 3; expected a word such as 'C'"),
         (

@@ -98,7 +98,7 @@ def test_an_end_that_is_clamped_backwards_is_refused():
     s.clamp(s.ground, beam.frame(0))
     s.clamp(s.ground, beam.frame(1), Pose.dx(0.5) @ Pose.ry(np.pi))
     wp = s.find_working_point()
-    with pytest.raises(mse.ModelError, match=r"turned by \S+ rad against the line"):
+    with pytest.raises(mse.ModelError, match=r"rotated by \S+ rad against the line"):
         wp.linearize()
 
 

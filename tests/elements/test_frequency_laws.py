@@ -131,7 +131,7 @@ def spring(self, frames, q):
         (lambda self, omega, frames: BETWEEN / (1j * np.float64(omega)), r"at 0 Hz is .* at \[0, .*approach a limit"),
         (
             lambda self, omega, frames: 7.0 * BETWEEN,
-            r"at 0 Hz is 21 at \[2, 2\], beside a static .* of 0 .*write k\(omega\)",
+            r"at 0 Hz is 21 at \[2, 2\], compared with a static .* of 0 .*write k\(omega\)",
         ),
     ],
 )

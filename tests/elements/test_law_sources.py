@@ -121,7 +121,7 @@ def test_functions_of_numpy_and_mse_are_taken_as_they_are():
 def test_objects_that_may_change_unseen_are_refused():
     state = types.SimpleNamespace(k=1.0)
     cls = type("Own", (mse.MObject,), {"energy": lambda self, frames, q: state.k})
-    with pytest.raises(Unrecordable, match="reads state, a SimpleNamespace, which may change unseen"):
+    with pytest.raises(Unrecordable, match="reads state, a SimpleNamespace, which may change unnoticed"):
         sources(cls, "energy")
 
 

@@ -84,7 +84,7 @@ def test_without_units_a_charge_is_a_motion():
 def test_undamped_modes_have_no_flows(inductance, held):
     modes = stage(held, inductance=inductance).find_working_point().linearize().modes()
     np.testing.assert_allclose(modes.eigenvalues, [1j * np.sqrt(STIFFNESS / MASS) if held else 0.0], rtol=1e-12)
-    told = "without the flows at 0 Hz of coil.one, coil.two, which store no energy and are no motions"
+    told = "without the flows at 0 Hz of coil.one, coil.two, which store no energy and are not motions"
     assert modes.notes == (told,) and modes[0].participation["mass"] == pytest.approx(1.0)
 
 

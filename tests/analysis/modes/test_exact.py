@@ -89,7 +89,7 @@ def test_motions_that_grow_meet_the_static_stiffness():
     static = mse.LinearModel.from_matrices(M, None, unstable).modes()
     assert found.eigenvalues.real.max() == pytest.approx(static.eigenvalues.real.max(), rel=1e-11)
     assert static.eigenvalues.real.max() > 1.0
-    assert "motions that grow are those with the static stiffness of link" in found.notes[-1]
+    assert "motions that grow are found with the static stiffness of link" in found.notes[-1]
     np.testing.assert_allclose(
         found.eigenvalues.imag[found.eigenvalues.imag > 0], roots(relaxing, unstable), rtol=1e-11
     )
@@ -172,14 +172,14 @@ def test_a_law_of_real_frequencies_goes_on_by_its_slope(law, same, known):
         told = 2 * np.pi * found.uncertainties_hz
         assert np.all(off <= known * told + 1e-11)
         assert np.all(told[3:] <= 5.0 * off[3:] + 1e-11)
-        assert "Foot" not in found.notes[0] and any("foot is known at real frequencies alone" in n for n in found.notes)
+        assert "Foot" not in found.notes[0] and any("foot is known at real frequencies only" in n for n in found.notes)
         assert not any("real frequencies" in n for n in expected.notes)
 
 
 def test_damped_modes_of_skew_models_with_a_dynamic_stiffness_are_refused():
     coupling = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     model = replace(mse.LinearModel.from_matrices(M, coupling, K), members=with_member(relaxing).members)
-    with pytest.raises(mse.ModelError, match="gyroscopic coupling beside the dynamic stiffness of link"):
+    with pytest.raises(mse.ModelError, match="gyroscopic coupling and the dynamic stiffness of link"):
         model.modes(damped=True)
     assert len(model.symmetric.modes(damped=True)) == 3
 

@@ -125,7 +125,7 @@ def test_a_complete_run_is_only_read(model, tmp_path):
 def test_an_interrupt_stops_after_the_piece_and_goes_on_to_the_same_bits(model, whole, tmp_path):
     path = tmp_path / "run.npy"
     with pytest.raises(
-        KeyboardInterrupt, match=r"stage: stopped after (\d+) of 60002 samples \(t = .*run\.npy is good"
+        KeyboardInterrupt, match=r"stage: stopped after (\d+) of 60002 samples \(t = .*run\.npy is valid"
     ):
         interrupted(model, path)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -220,7 +220,7 @@ def test_a_full_disk_is_told_and_overcome(model, whole, tmp_path, monkeypatch, o
         with pytest.raises(mse.RecordingError) as error:
             model.simulate(**OPTIONS, record=path)
     n = len(mse.read_recording(path).time)
-    words = ["stage: writing failed (No space left on device)", f"after {n} of 60002 samples", "run.npy is good up to there",
+    words = ["stage: writing failed (No space left on device)", f"after {n} of 60002 samples", "run.npy is valid up to there",
              "make room", "continues from there"]  # fmt: skip
     for word in words:
         assert word in str(error.value)
@@ -285,7 +285,7 @@ def half(model, tmp_path_factory):
         ({"duration": 2e-3 * 500, "inputs": {"push.fz": push}}, ["samples is 1001, but 60002 in the file"]),
         ({"outputs": ["probe.z"]}, ["outputs is ['probe.z'], but ['probe.z', 'probe.x'] in the file"]),
         ({"initial": {"mass.x": 2e-3}}, ["initial 'mass.x' is 0.002, but 0.001 in the file"]),
-        ({"inputs": {"push.fz": push}}, ["inputs 'base.z' is absent, but samples in the file"]),
+        ({"inputs": {"push.fz": push}}, ["inputs 'base.z' is absent, but samples"]),
         ({"inputs": {"push.fz": push, "base.z": 2e-3 * NOISE}}, ["inputs 'base.z' is samples", "but samples"]),
         ({"inputs": {"push.fz": np.cos, "base.z": 1e-3 * NOISE}}, ["input 'push.fz' is ", "at t = ", "in the file"]),
         ({"inputs": {"base.z": 1e-3 * NOISE, "push.fz": push}}, ["inputs are in another order"]),
@@ -337,9 +337,9 @@ def test_files_that_are_no_recordings(model, tmp_path):
     path = tmp_path / "notes.npy"
     np.save(path, np.arange(3))
     before = path.read_bytes()
-    with pytest.raises(mse.RecordingError, match=r"notes\.npy exists and is no recording.*choose another name"):
+    with pytest.raises(mse.RecordingError, match=r"notes\.npy exists and is not a recording.*choose another name"):
         model.simulate(**OPTIONS, record=path)
-    with pytest.raises(mse.RecordingError, match=r"notes\.npy is no recording: there is no notes\.npy\.json"):
+    with pytest.raises(mse.RecordingError, match=r"notes\.npy is not a recording: there is no notes\.npy\.json"):
         mse.read_recording(path)
     for text, said in (
         ("{", "not a JSON text"),
@@ -405,7 +405,7 @@ def test_a_table_of_other_numbers_is_refused(half, tmp_path):
     shutil.copy(f"{half}.json", f"{path}.json")
     for table in (np.zeros((STEPS, 5), dtype=np.int8), np.asfortranarray(np.zeros((STEPS, 5)))):
         np.save(path, table)
-        with pytest.raises(mse.RecordingError, match=r"run\.npy holds .*expected rows of float64"):
+        with pytest.raises(mse.RecordingError, match=r"run\.npy has numbers of type .*expected rows of float64"):
             mse.read_recording(path)
     path.write_bytes(b"")
     with pytest.raises(mse.RecordingError, match=r"run\.npy cannot be read"):
