@@ -1,8 +1,8 @@
-"""Elements of a user's own: their recorded laws beside built-in elements with kernels, and beside jets.
+"""Elements of a user's own: their recorded laws beside built-in elements with kernels, and beside a record of each place.
 
 A chain of springs solves with an energy written in Python as with ``mse.Spring``.  Laws of 13 and 26 variables, of frames and
-internal coordinates, give value, gradient and Hessian for a thousand elements at once, by the record and by jets one after the
-other.  Errors: frequencies, and Hessians, of one against the other.
+internal coordinates, give value, gradient and Hessian for a thousand elements at once, by one record for all and by one for each,
+made and used once.  Errors: frequencies, and Hessians, of one against the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 import mse
 from mse.elements.base import FramePose
-from mse.elements.differentiation import differentiated
 from mse.elements.law_record import Law, Shape, rows_of
 from mse.elements.parameters import Real
 from mse.elements.recorded_laws import Together
@@ -23,7 +22,7 @@ from .table import Row
 
 OTHERWISE = "mse otherwise"
 ELEMENTS = 1000
-JETS = 20  # of them by jets, scaled
+ALONE = 20  # of them one by one, scaled
 
 
 class OwnSpring(mse.MObject):
@@ -115,46 +114,36 @@ def places(cls: type, count: int) -> list[tuple[list[FramePose], np.ndarray]]:
 
 
 def recorded(cls: type, count: int) -> Callable[[], np.ndarray]:
-    """Value, gradient and Hessian of so many elements by their record; the last."""
-    objects, where = [cls(f"it {k}") for k in range(count)], places(cls, count)
-    together = Together(objects, "energy", Shape(len(cls.frame_names), len(cls.coordinate_names)))
-    rows = rows_of(where)
-    found: list[np.ndarray] = []
-
-    def put(here: slice, given: tuple) -> None:
-        found[:] = [given[2]]
-
-    def call() -> np.ndarray:
-        together.evaluate(slice(None), (rows, np.zeros(3)), 2, lambda k: objects[k].energy(*where[k]), put)
-        return found[0]
-
-    return call
+    """Hessians of so many elements by their record."""
+    together = Together([cls(f"it {k}") for k in range(count)], "energy", _shape(cls))
+    rows = rows_of(places(cls, count))
+    return lambda: together.evaluate(rows, np.zeros(3), 2)[2]
 
 
-def by_jets(cls: type, count: int) -> Callable[[], np.ndarray]:
-    objects, where = [cls(f"it {k}") for k in range(count)], places(cls, count)
-    return lambda: np.array([differentiated(o, *w, np.zeros(3), 2)[2][0] for o, w in zip(objects, where, strict=True)])
+def _shape(cls: type) -> Shape:
+    return Shape(len(cls.frame_names), len(cls.coordinate_names))
+
+
+def one_by_one(cls: type, count: int) -> Callable[[], np.ndarray]:
+    """The same by a record for each, made anew."""
+    obj, rows = cls("it"), np.hstack([rows_of(places(cls, count)), np.zeros((count, 3))])
+    return lambda: np.array([Law(obj, "energy", _shape(cls), None, row).run(row[None], 2)[2][0] for row in rows])
 
 
 def derivative_row(cls: type, count: int, some: int, runs: int) -> Row:
-    times, results = measure.alternate({"ours": recorded(cls, count), OTHERWISE: by_jets(cls, some)}, runs)
-    mine, jets = results["ours"][:some], results[OTHERWISE]
+    times, results = measure.alternate({"ours": recorded(cls, count), OTHERWISE: one_by_one(cls, some)}, runs)
+    mine, others = results["ours"][:some], results[OTHERWISE]
     variables = 6 * len(cls.frame_names) + len(cls.coordinate_names)
     return Row(
         f"{count:,} elements of {variables} variables: Hessians", variables, times["ours"],
-        {OTHERWISE: times[OTHERWISE] * count / some}, float(np.abs(mine - jets).max() / np.abs(jets).max()),
+        {OTHERWISE: times[OTHERWISE] * count / some}, float(np.abs(mine - others).max() / np.abs(others).max()),
     )  # fmt: skip
 
 
 def made(cls: type) -> Callable[[], None]:
     """The record of a class and its programs."""
-    obj, where = cls("it"), places(cls, 1)[0]
-    shape = Shape(len(cls.frame_names), len(cls.coordinate_names))
-
-    def call() -> None:
-        Law(obj, "energy", shape, False, np.concatenate([rows_of([where])[0], np.zeros(3)])).prepare()
-
-    return call
+    obj, place = cls("it"), np.concatenate([rows_of(places(cls, 1))[0], np.zeros(3)])
+    return lambda: Law(obj, "energy", _shape(cls), [("strength", False)], place).prepare()
 
 
 def making_row(cls: type, runs: int) -> Row:
@@ -168,4 +157,4 @@ def rows(quick: bool) -> Iterator[Row]:
     yield chain_row(100 if quick else ELEMENTS, runs)
     for cls in (Pair, FourFrames):
         yield making_row(cls, runs)
-        yield derivative_row(cls, ELEMENTS, JETS, runs)
+        yield derivative_row(cls, ELEMENTS, ALONE, runs)

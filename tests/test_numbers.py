@@ -33,7 +33,6 @@ INLINE: dict[str, int] = {
     "model.initial_poses": 1,
     "model.joint_assembly": 4,
     "numerics.factor": 2,
-    "numerics.jets": 1,
     "numerics.lanczos": 1,
     "numerics.trust_region": 2,
     "statics.continuation": 3,

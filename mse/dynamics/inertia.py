@@ -8,18 +8,15 @@ coordinates (von Mises' motor calculus, ``dp/dt + v x p = f``).  For a rigid bod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from ..elements import laws, momenta, velocity_laws
+from ..elements import laws, velocity_laws
 from ..elements.base import FramePose, MObject
-from ..elements.differentiation import exerted
 from ..elements.law_record import Places, Shape, rows_of
-from ..elements.recorded_laws import Together, recordable
+from ..elements.recorded_laws import Together
 from ..model.configuration import Configuration
 from ..model.groups import Group
-from ..numerics.jets import Jet
 from ..pose import Pose
 
 # rad, or of the length of an element: differences of fourth order of a mass matrix then err by some 1e-12 of it
@@ -39,7 +36,7 @@ class GroupInertia:
         self._records: dict[str, Together] = {}
         n = self.shape.size
         for law, values in {"kinetic": 1, "momenta": n + 1, "dissipation": 1, "power": n}.items():
-            if self.cls.defines("kinetic" if law == "momenta" else law) and recordable(self.cls, law):
+            if self.cls.defines("kinetic" if law == "momenta" else law):
                 self._records[law] = Together(self.objects, law, self.shape._replace(values=values))
 
     def _places(self, at: Configuration) -> Places:
@@ -58,41 +55,16 @@ class GroupInertia:
             mass = cls.mass_kernel(*given)
             return mass, cls.inertia_kernel(mass, velocities)
         if velocity_laws.of(cls, "mass_matrix"):
-            return self._by_coenergy(at, velocities)
+            return self._by_coenergy(self._rows(at), velocities)
         return self._by_mass_matrix(self._places(at), velocities)
 
-    def _by_coenergy(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        places, n = self._places(at), self.shape.size
-        count = len(places)
-        mass, c = np.zeros((count, n, n)), np.zeros((count, n))
+    def _rows(self, at: Configuration) -> np.ndarray:
+        return rows_of(self._places(at))
 
-        def put_mass(here: Any, found: tuple) -> None:
-            mass[here] = found[2]
-
-        def put(here: Any, found: tuple) -> None:
-            values, slopes = found[0], found[1]
-            c[here] = _inertia_force(slopes[:, 0], values[:, 1:], slopes[:, 1:], velocities[here], self.shape.frames)
-
-        for e in self._ask("kinetic", places, velocities, 2, put_mass):
-            mass[e] = _hessian(self.objects[e], "kinetic", *places[e], velocities[e])
-        for e in self._ask("momenta", places, velocities, 1, put):
-            slope, p, change = momenta.by_jets(self.objects[e], *places[e], velocities[e])
-            c[e] = _inertia_force(slope[None], p[None], change[None], velocities[e][None], self.shape.frames)[0]
-        return mass, c
-
-    def _ask(self, law: str, places: Places, given: np.ndarray, order: int, put: Any) -> Sequence[int]:
-        """Give values and derivatives of a law at ``given`` (E, g) to ``put``; the numbers of objects without a record."""
-        if law not in self._records:
-            return range(len(places))
-
-        def plain(e: int) -> Any:
-            if law == "momenta":
-                return momenta.coenergy(self.objects[e], *places[e], given[e])
-            if law == "power":
-                return exerted(self.objects[e], *places[e], given[e][self.shape.size :])
-            return velocity_laws.value(self.objects[e], law, *places[e], given[e])
-
-        return self._records[law].evaluate(slice(None), (rows_of(places), given), order, plain, put).tolist()
+    def _by_coenergy(self, rows: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mass = self._records["kinetic"].evaluate(rows, velocities, 2)[2]
+        values, slopes, _ = self._records["momenta"].evaluate(rows, velocities, 1)
+        return mass, _inertia_force(slopes[:, 0], values[:, 1:], slopes[:, 1:], velocities, self.shape.frames)
 
     def _by_mass_matrix(self, places: Places, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n = self.shape.size
@@ -115,38 +87,17 @@ class GroupInertia:
             matrices = cls.damping_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
             if matrices is not None:
                 damping -= np.einsum("eij,ej->ei", matrices, velocities)
-        elif cls.defines("dissipation") or cls.defines("damping_matrix"):
-            self._add_damping(self._places(at), velocities, damping)
-        if cls.defines("power"):
-            self._add_power(self._places(at), velocities, power)
-        return damping, power
-
-    def _add_damping(self, places: Places, velocities: np.ndarray, out: np.ndarray) -> None:
-        if not self.cls.defines("dissipation"):
-            matrices = laws.matrices(self.objects, "damping_matrix", places, self.shape.size)
+        elif cls.defines("dissipation"):
+            damping -= self._records["dissipation"].evaluate(self._rows(at), velocities, 1)[1][:, 0]
+        elif cls.defines("damping_matrix"):
+            matrices = laws.matrices(self.objects, "damping_matrix", self._places(at), self.shape.size)
             if matrices is not None:
-                out -= np.einsum("eij,ej->ei", matrices, velocities)
-            return
-
-        def put(here: Any, found: tuple) -> None:
-            out[here] -= found[1][:, 0]
-
-        for e in self._ask("dissipation", places, velocities, 1, put):
-            out[e] -= _gradient(self.objects[e], "dissipation", *places[e], velocities[e])
-
-    def _add_power(self, places: Places, velocities: np.ndarray, out: np.ndarray) -> None:
-        """Forces at these velocities without the forces at rest, which an assembly's total has."""
-
-        def ask(actual: np.ndarray, sign: float) -> None:
-            def put(here: Any, found: tuple) -> None:
-                out[here] += sign * found[0]
-
-            given = np.hstack([np.zeros_like(actual), actual])
-            for e in self._ask("power", places, given, 0, put):
-                out[e] += sign * exerted(self.objects[e], *places[e], actual[e])
-
-        ask(velocities, 1.0)
-        ask(np.zeros_like(velocities), -1.0)
+                damping -= np.einsum("eij,ej->ei", matrices, velocities)
+        if cls.defines("power"):  # without the forces at rest, which an assembly's total has
+            for actual, sign in ((velocities, 1.0), (np.zeros_like(velocities), -1.0)):
+                given = np.hstack([np.zeros_like(actual), actual])
+                power += sign * self._records["power"].evaluate(self._rows(at), given, 0)[0]
+        return damping, power
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -166,16 +117,6 @@ def _inertia_force(
         turn = slice(6 * k + 3, 6 * k + 6)
         c[:, turn] -= cross(velocities[:, turn], p[:, turn])
     return c
-
-
-def _gradient(obj: MObject, law: str, frames: Sequence[FramePose], q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    found = velocity_laws.value(obj, law, frames, q, Jet.variables(v))
-    return found.gradient if isinstance(found, Jet) else np.zeros(len(v))
-
-
-def _hessian(obj: MObject, law: str, frames: Sequence[FramePose], q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    found = velocity_laws.value(obj, law, frames, q, Jet.variables(v))
-    return found.hessian if isinstance(found, Jet) else np.zeros((len(v), len(v)))
 
 
 def _mass_slopes(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Motions that are prescribed over time: u(t) with its exact rate and acceleration, from functions or samples.
 
-A function of time is run with numbers that carry two derivatives (:mod:`mse.numerics.jets`); samples are joined by a spline of
+A function of time is recorded at each time, for its derivatives (:mod:`mse.numerics.recorder`); samples are joined by a spline of
 degree 5.  A joint that is driven keeps its coordinate at u(t): its constraint is ``g = c - u``, so that ``G v = u'`` and
 ``G a = u'' - v'(d2g)v``.
 """
@@ -18,7 +18,8 @@ from ..elements.base import MObject
 from ..elements.joints import Fixed, Joint
 from ..errors import ModelError
 from ..model.topology import Topology
-from ..numerics.jets import Jet
+from ..numerics.record import Expansion, Record
+from ..numerics.recorder import Recorded
 from ..validation.arguments import called, number, numbers, refusal, shown
 
 # Of the largest sample: by how much every second sample may miss those between, so that samples count as smooth; a jump or kink
@@ -73,17 +74,25 @@ class Signal:
             return tuple(float(f(time)) for f in self._spline)
         if not callable(self.given):
             return self._constant, 0.0, 0.0
+        record = Record([time])
+        (t,) = record.inputs(1, 0)
         try:
-            found = called(self._label, self._name, _USAGE, self.given, Jet.variables(np.array([time]))[0])
+            found = called(self._label, self._name, _USAGE, self.given, Recorded(record, t))
         except ModelError as error:
-            plain = called(self._label, self._name, _USAGE, self.given, time)  # raises what is wrong without jets, too
+            plain = called(
+                self._label, self._name, _USAGE, self.given, time
+            )  # raises what is wrong with plain numbers, too
             raise ModelError(
                 f"{self._label}: {self._name} prescribes a motion, whose rate and acceleration follow from its function, and "
                 f"this has none that mse can find (at t = {time:g} s it gives {shown(plain)}); expected functions of numpy, such "
                 "as np.sin; write it so, or give samples"
             ) from error
-        if isinstance(found, Jet) and found.value.size == 1:
-            three = found.value.item(), found.gradient.item(), found.hessian.item()
+        if isinstance(found, Recorded) and found.nodes.size == 1:
+            u = int(found.nodes.item())
+            by_time = {t: Expansion({0: record.one})}
+            nodes = u, record.by_variables(u, by_time).get(0), record.hessian(u, by_time).get((0, 0))
+            program = record.program((v, k) for k, v in enumerate(nodes) if v is not None)
+            three = tuple(program.run(np.array([[time]]), 3)[0].tolist())
         else:
             three = number(self._label, f"{self._name} at t = {time:g} s", found), 0.0, 0.0
         if not np.isfinite(three).all():

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..elements import laws, velocity_laws
-from ..elements.differentiation import SLOW, VANISHED, directions, exerted, power_slopes
+from ..elements.differentiation import SLOW, VANISHED, directions
 from ..elements.law_record import rows_of
-from ..elements.recorded_laws import Together, recordable
+from ..elements.recorded_laws import Together
 from ..elements.records import FIELD, MOTION
 from ..errors import ModelError
 from ..kernels.rotations import turn_all
 from ..linear.skew_parts import DAMPING
 from ..model.configuration import Configuration
-from ..numerics.jets import Jet
 from .inertia import GroupInertia
 
 # rad, or of the length of an element: differences of fourth order of a damping matrix then err by some 1e-12 of it, those of
@@ -67,21 +66,20 @@ def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray
     if part.cls.inertia_slopes is not None:
         return Slopes(MOTION, *part.cls.inertia_slopes(mass, v, a), mass)
     force = np.einsum("eij,ej->ei", mass, a) + c
-    by_x, by_v = np.zeros((2, *mass.shape))
-    left: Any = range(len(mass))
     if velocity_laws.of(part.cls, "mass_matrix"):
-        left = _recorded(part, at, "inertia", "kinetic", np.hstack([_slow(v), a]), by_x, by_v)
-    if len(left) and (v.any() or a.any()):
+        return Slopes(MOTION, force, *_recorded(part, at, "inertia", np.hstack([_slow(v), a])), mass)
+    by_x, by_v = np.zeros((2, *mass.shape))
+    if v.any() or a.any():
 
         def exerts(part: GroupInertia, at: Configuration, v: np.ndarray) -> np.ndarray:
             m, c = part.masses(at, v)
             return np.einsum("eij,ej->ei", m, a) + c
 
-        by_x[left] = _differences(part, at, lambda p, there: exerts(p, there, v))[left]
-        for i in range(v.shape[1]):  # of second degree in velocities, for a mass matrix: any step is exact
+        by_x = _differences(part, at, lambda p, there: exerts(p, there, v))
+        for i in range(v.shape[1]):  # of second degree in velocities: any step is exact
             unit = np.zeros(v.shape[1])
             unit[i] = 1.0
-            by_v[left, :, i] = 0.5 * (exerts(part, at, v + unit) - exerts(part, at, v - unit))[left]
+            by_v[:, :, i] = 0.5 * (exerts(part, at, v + unit) - exerts(part, at, v - unit))
     return Slopes(MOTION, force, by_x, by_v, mass)
 
 
@@ -92,30 +90,20 @@ def _slow(v: np.ndarray) -> np.ndarray:
     return out
 
 
-def _recorded(
-    part: GroupInertia, at: Configuration, record: str, law: str, given: np.ndarray, by_x: np.ndarray, by_v: np.ndarray
-) -> list[int]:
-    """Fill slopes by a record of a law; the numbers of objects that have none."""
-    if not recordable(part.cls, record):
-        return list(range(len(part.objects)))
-    places, n = part._places(at), part.shape.size
-    together = Together(part.objects, record, part.shape._replace(values=1 + n))
-
-    def put(here: Any, found: tuple) -> None:
-        by_x[here], by_v[here] = found[1][:, 1:], found[2]
-
-    def plain(e: int) -> Any:
-        return velocity_laws.value(part.objects[e], law, *places[e], given[e][:n])
-
-    left = together.evaluate(slice(None), (rows_of(places), given), 2, plain, put)
-    for out in (by_x, by_v):
-        out[np.abs(out) <= VANISHED] = 0.0
-    return left.tolist()
+def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes (E, n, n) of forces by positions and by velocities, by records of a law."""
+    n = part.shape.size
+    first = 0 if law == "power" else 1  # before its forces stands a coenergy or content
+    together = Together(part.objects, law, part.shape._replace(values=first + n))
+    _, by_x, by_v = together.evaluate(rows_of(part._places(at)), given, 2)
+    return tuple(np.where(np.abs(x) <= VANISHED, 0.0, x) for x in (by_x[:, first:], by_v))
 
 
 def _damping(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:
     cls, n = part.cls, part.shape.size
-    by_x, by_v = np.zeros((2, len(v), n, n))
+    force = -part.velocity_forces(at, v)[0]
+    if cls.damping_kernel is None and cls.defines("dissipation"):
+        return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), np.zeros((len(v), n, n)))
 
     def matrices(part: GroupInertia, at: Configuration) -> np.ndarray:
         if cls.damping_kernel is not None:
@@ -125,49 +113,18 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:
             found = laws.matrices(part.objects, "damping_matrix", part._places(at), n)
         return np.zeros((len(v), n, n)) if found is None else found
 
-    force = -part.velocity_forces(at, v)[0]
-    if cls.damping_kernel is None and cls.defines("dissipation"):
-        for e in _recorded(part, at, "drag", "dissipation", _slow(v), by_x, by_v):
-            place = part._places(at)[e]
-            found = velocity_laws.value(part.objects[e], "dissipation", *place, Jet.variables(_slow(v)[e]))
-            by_v[e] = found.hessian if isinstance(found, Jet) else 0.0
-            if v[e].any():
-                by_x[e] = _differences(part, at, lambda p, there: -p.velocity_forces(there, v)[0])[e]
-    else:
-        by_v = matrices(part, at)
-        if v.any() and by_v.any():
-            by_x = _differences(part, at, lambda p, there: np.einsum("eij,ej->ei", matrices(p, there), v))
+    by_v, by_x = matrices(part, at), np.zeros((len(v), n, n))
+    if v.any() and by_v.any():
+        by_x = _differences(part, at, lambda p, there: np.einsum("eij,ej->ei", matrices(p, there), v))
     return Slopes(DAMPING, force, by_x, by_v, np.zeros_like(by_v))
 
 
 def _power(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:
     """Without the forces at rest and their slopes by positions, which K of the elements has."""
-    places, n = part._places(at), part.shape.size
-    by_x, by_v = np.zeros((2, len(v), n, n))
-
-    def add(actual: np.ndarray, sign: float) -> None:
-        left: Any = range(len(v))
-        given = np.hstack([np.zeros_like(actual), actual])
-
-        def put(here: Any, found: tuple) -> None:
-            by_x[here] -= sign * found[1]
-            if sign > 0.0:
-                by_v[here] -= found[2]
-
-        if recordable(part.cls, "power"):
-            together = Together(part.objects, "power", part.shape._replace(values=n))
-            left = together.evaluate(
-                slice(None), (rows_of(places), given), 2, lambda e: exerted(part.objects[e], *places[e], actual[e]), put
-            )
-        for e in left:
-            by_x[e] -= sign * power_slopes(part.objects[e], *places[e], actual[e])
-            if sign > 0.0:
-                by_v[e] -= power_slopes(part.objects[e], *places[e], Jet.variables(actual[e]))
-
-    add(_slow(v), 1.0)
-    add(_slow(np.zeros_like(v)), -1.0)
-    by_v[np.abs(by_v) <= VANISHED] = 0.0
-    return Slopes(FIELD, -part.velocity_forces(at, v)[1], by_x, by_v, np.zeros_like(by_v))
+    none = np.zeros_like(v)
+    by_x, by_v = _recorded(part, at, "power", np.hstack([none, _slow(v)]))
+    at_rest, _ = _recorded(part, at, "power", np.hstack([none, _slow(none)]))
+    return Slopes(FIELD, -part.velocity_forces(at, v)[1], at_rest - by_x, -by_v, np.zeros_like(by_v))
 
 
 def _differences(

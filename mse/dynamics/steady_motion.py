@@ -26,7 +26,6 @@ from ..validation.arguments import find, mapping, number, whole
 from .accelerations import Equations
 from .coordinates import NamedCoordinates
 from .explicit import Moment
-from .input_forces import InputForces
 from .simulate import refuse_unfit
 from .start import Given, placed
 from .steady import Kinematics, Turning, settled

@@ -79,13 +79,13 @@ Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp(
 rotations Rz Ry Rx (eq. 18) give the same forces, and the same stiffness if the net torque on a frame vanishes; off
 equilibrium the two differ by half that torque in the rotation block.
 
-By default, forces and stiffness are exact derivatives of the energy: from a record of it for all elements of a class together
-(:mod:`mse.elements.recorded_laws`), or if there is none one by one (:mod:`mse.numerics.jets`).  A class that must be faster sets
-``kernel`` to a compiled function for many elements at once; its plain ``energy`` remains the law that the tests compare the
-kernel with.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy, gradient,
-stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it adds all
-parts of the stiffness up if there is room for one only, as in the search.  With ``by_column = True``, ``kernel_parameters`` and
-``span`` also work on columns, arrays (E, ...) with the parameters of many elements.
+Forces and stiffness default to exact differentiation of the energy, by a record of it for all elements of a class together
+(:mod:`mse.elements.recorded_laws`).  A class that must be faster sets
+``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
+hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
+gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it
+adds the stiffness of all parts up where there is place for one only, as the search asks for.  With ``by_column = True``,
+``kernel_parameters`` and ``span`` work as well on columns, arrays (E, ...) of the parameters of many elements.
 
 An energy that depends on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember``
 gives the first ones and the compiled ``follow(parameters, orientations, memory)``, called on the class, updates them in steps.
@@ -122,14 +122,7 @@ from .definitions import refuse_unnamed, settle_laws, signature
 from .differentiation import FramePose as FramePose
 from .differentiation import Given as Given
 from .differentiation import MovingFrame as MovingFrame
-from .differentiation import (
-    asked,
-    differentiated,
-    differentiated_constraint,
-    map_slopes,
-    somewhere,
-    with_power,
-)
+from .differentiation import differences, numbers, somewhere
 from .docstrings import Later, completed
 from .frame import Frame as Frame
 from .frame import Place as Place
@@ -397,8 +390,8 @@ class MObject(Defined, Identified):
 
     @property
     def constraint_count(self) -> int:
-        """Number m of scalar constraints, found by evaluating them at some poses."""
-        return len(asked(self, somewhere(self), np.zeros(len(self.coordinate_names))))
+        """Number m of scalar constraints; found by asking at frames somewhere."""
+        return len(numbers(self, "constraint", somewhere(self), np.zeros(len(self.coordinate_names))))
 
     @property
     def constraint_units(self) -> tuple[str, ...]:
@@ -409,6 +402,8 @@ class MObject(Defined, Identified):
         self, frames: Sequence[FramePose], q: np.ndarray, memory: np.ndarray, multipliers: np.ndarray, order: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """g (m,), ``dg/dx`` (m, n) and, for order 2, ``sum_r multiplier_r d2 g_r/dx2`` (n, n); exact by default."""
+        from .recorded_laws import differentiated_constraint  # importing mse should not wait for it
+
         return differentiated_constraint(self, frames, q, multipliers, order)
 
     def reaction_map(self, frames: Sequence[FramePose]) -> np.ndarray:
@@ -417,7 +412,7 @@ class MObject(Defined, Identified):
 
     def reaction_slopes(self, frames: Sequence[FramePose], q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Change of the reaction outputs with the coordinates at fixed multipliers, (outputs, n); by differences."""
-        return map_slopes(self, frames, len(q), multipliers)
+        return differences(lambda f, _: self.reaction_map(f) @ multipliers, frames, np.asarray(q), (), 1)[1]
 
     # -- joint coordinates ------------------------------------------------------------------------------------
     def values_at(self, frames: Sequence[FramePose], memory: np.ndarray) -> dict[str, float]:
@@ -438,7 +433,9 @@ class MObject(Defined, Identified):
         return ()
 
     def evaluate(self, frames, q, gravity, order: int):
-        """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, with gravity if given."""
+        """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""
+        from .recorded_laws import differentiated, with_power  # importing mse should not wait for it
+
         gravity = np.zeros(3) if gravity is None else gravity
         n = 6 * len(self.frame_names) + len(self.coordinate_names)
         # kernels assume that resting coordinates are zero; other values need the law itself

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels import beam_shapes, beams, motions
-from ..numerics.jets import rotation_vector
-from ..numerics.numpy_functions import solved
+from ..numerics.law_functions import rotation_vector, solved
 from .base import FramePose, MObject, Outline
 from .coordinates import GENERALIZED, coordinate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import masses, rotations, springs
-from ..numerics.jets import rotation_vector
+from ..numerics.law_functions import rotation_vector
 from .base import MObject
 from .line import near_whole_turn
 from .losses import Loss, temperature

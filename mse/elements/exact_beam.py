@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels.dynamic_stiffness import MECHANISMS, UniformMember, clamped_count, dynamic_stiffness
 from ..kernels.rotations import rotation_matrix
-from ..numerics.jets import Jet, angle_over_sine, rotation_vector, value_of
+from ..numerics.law_functions import angle_over_sine, rotation_vector
 from .base import FramePose, MObject, Outline
 from .beam_errors import bent_error, heavy_error, sagging_softness
 from .records import GEOMETRIC
@@ -30,15 +30,14 @@ _SERIES = np.array(
 
 
 def _coth_remainder(z):
-    """``g = (sqrt(z) coth sqrt(z) - 1)/z`` and its derivative, smooth through z = 0 (where it is 1/3) and for negative z."""
-    value = value_of(z)
-    if abs(value) < 0.1:
+    """``g = (sqrt(z) coth sqrt(z) - 1)/z`` and its derivative, smooth through z = 0 (there 1/3) and negative z."""
+    if abs(z) < 0.1:
         g = slope = 0.0
         for k in range(len(_SERIES) - 1, -1, -1):
             slope = slope * z + g
             g = g * z + _SERIES[k]
         return g, slope
-    if value > 0:
+    if z > 0:
         u = np.sqrt(z)
         g = (u / np.tanh(u) - 1.0) / z
     else:
@@ -48,8 +47,8 @@ def _coth_remainder(z):
 
 
 def _third_remainder(z, g):
-    """``(1 - 3 g)/z`` for the g of :func:`_coth_remainder`, smooth through z = 0 (where it is 1/15)."""
-    if abs(value_of(z)) >= 0.1:
+    """``(1 - 3 g)/z`` of that g, smooth through z = 0 (there 1/15)."""
+    if abs(z) >= 0.1:
         return (1.0 - 3.0 * g) / z
     out = 0.0
     for coefficient in _SERIES[:0:-1]:
@@ -74,9 +73,9 @@ def _most_turned(planes) -> float:
 
 
 def _beside_half_turns(frames, n):
-    """The frames, rotated by :data:`_HAIR` if they are half a turn from each other or from the line, where slopes vanish."""
-    axes = [value_of(f.U) for f in frames]
-    cosines = *(u[:, 0] @ value_of(n) for u in axes), 0.5 * (np.vdot(*axes) - 1.0)
+    """The frames, turned by :data:`_HAIR` where they are half a turn from each other or the line: no way leads back there."""
+    axes = [f.U for f in frames]
+    cosines = *(u[:, 0] @ n for u in axes), 0.5 * (np.vdot(*axes) - 1.0)
     if min(cosines) > -1.0 + 0.25 * _HAIR**2:
         return frames
     return [FramePose(f.o, f.U @ rotation_matrix(w)) for f, w in zip(frames, _HAIR * _ASIDE, strict=True)]
@@ -173,7 +172,7 @@ class StraightSegment(MObject):
 
         numbers = (x for plane in planes for x in plane)
         tension, slope = outside(_tension_and_slope, 2, stretch, stiffness, self._length, *numbers)
-        for _ in range(2 if isinstance(stretch, Jet | Recorded) else 0):
+        for _ in range(2 if isinstance(stretch, Recorded) else 0):
             misfit = stretch + _bending(planes, tension, self._length)[1] - tension / stiffness
             tension = tension - misfit / slope
         return stretch, n, planes, tension

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels import rotations
-from ..numerics.jets import rotation_vector
+from ..numerics.law_functions import rotation_vector
 from ..pose import Pose
 from ..validation.arguments import instance, mapping, new_name, refusal
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
@@ -255,7 +255,7 @@ class FlexibleBody(MObject):
         return -(gravity @ (shape.mass * frames[0].o + body @ (shape.moment + shape.weighed @ u)))
 
     def _law(self, frames, q):
-        """Axes of the floating frame and deformation u (N,), for poses that may be jets."""
+        """Axes of the floating frame and deformation u (N,), of poses that may be recorded."""
         shape = self._shape
         body = frames[0].U @ shape.axes[0].T
         pieces = [np.zeros(6)]

@@ -12,19 +12,17 @@ carries none, which does not depend on the past.  Only there is the stiffness sy
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
-from ..validation.arguments import called, shown
+from ..validation.arguments import shown
 from .base import MObject
-from .differentiation import FramePose, checked_values, moving, somewhere
+from .differentiation import FramePose, moving, numbers, somewhere
 
 # Relative to the terms of a row: above rounding of their sum, far below any other law.  tests/elements/test_flows.py passes from
 # 1e-13 to 1e-3.
 _LINEAR = 1e-9
-_USAGE = "flow_constraint(frames, q, v) with frames that have .o, .v, .w (3,) and .U (3, 3)"
 
 
 def flow_rows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:
@@ -66,8 +64,7 @@ def flow_count(obj: MObject) -> int:
 def _flows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The flows (m,) that an object holds at zero, evaluated at some velocities (n,) and checked."""
     moved, own = moving(frames, rates)
-    found: Any = called(obj.label, "its flow_constraint", _USAGE, obj.flow_constraint, moved, q, own)
-    flows = checked_values(obj, found, "flow_constraint", "one for each flow that it holds")
+    flows = numbers(obj, "flow_constraint", moved, q, own)
     if not np.isfinite(flows).all():
         raise ModelError(
             f"{obj.label}: row {int(np.argmin(np.isfinite(flows)))} of its flow_constraint is {shown(flows)} at the "

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import joints
 from ..kernels.rotations import cross_matrix
-from ..numerics.jets import angle_over_sine, rotation_vector
+from ..numerics.law_functions import angle_over_sine, rotation_vector
 from ..pose import Pose
 from .base import DISPLACEMENT, FORCE, Channel, MObject, Outline
 from .losses import Loss, temperature

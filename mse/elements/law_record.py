@@ -10,12 +10,15 @@ import numpy as np
 
 from ..numerics.program import Program
 from ..numerics.record import Expansion, Record, Unrecordable
-from ..numerics.recorder import Recorded
+from ..numerics.recorder import Recorded, nodes_of
 from ..validation.arguments import LARGEST
-from .differentiation import FramePose, Given, moving
+from .differentiation import CALLED, FramePose, Given, moving
 
-OF_VELOCITIES = ("kinetic", "dissipation")
+OF_VELOCITIES = ("kinetic", "dissipation", "power", "momenta", "inertia", "drag", "flow_constraint")
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
+
+
+Layout = Sequence[tuple[str, bool]]  # names of parameters, and of attributes (True), in the order of their columns
 
 
 class Shape(NamedTuple):
@@ -30,6 +33,13 @@ class Shape(NamedTuple):
         """Number of coordinates."""
         return 6 * self.frames + self.inner
 
+    def given(self, law: str) -> int:
+        """How many numbers a law is given besides: gravity, multipliers, or velocities (of "power" virtual and actual ones, of
+        "inertia" velocities and accelerations)."""
+        two = 2 * self.size
+        count = {"energy": 3, "constraint": self.values, "measure": self.values, "power": two, "inertia": two}
+        return count.get(law, self.size)
+
 
 class Law:
     """The record of a law: of frames, internal coordinates, what is ``given`` (gravity, multipliers, velocities), and parameters.
@@ -41,68 +51,47 @@ class Law:
     content and its slopes by velocities: both have slopes of these by velocities, as a power has.  "flow_constraint" has
     flows and their slopes by velocities, row by row, as values.
 
-    Conditions that the law asks are answered at ``place``, a row of frames, internal coordinates and what is given; where they
-    answer otherwise, another record serves.
+    What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
+    others, another record serves.  ``layout`` names the parameters and attributes that are inputs.  Without it the object's own
+    are constants, and the record serves this object at this place once, whatever else its law reads.
     """
 
-    def __init__(self, obj, law: str, shape: Shape, by_numbers: bool, place: np.ndarray):
+    def __init__(self, obj, law: str, shape: Shape, layout: Layout | None, place: np.ndarray):
         self.shape = shape
         self._record = record = Record(place)
-        n = 12 * shape.frames + shape.inner
-        by_rates = law in OF_VELOCITIES
-        of_rates = by_rates or law in ("power", "momenta", "inertia", "drag", "flow_constraint")
-        # of a power virtual velocities, on which its slopes do not depend, and actual ones
-        count = {
-            "energy": 3, "constraint": shape.values, "measure": shape.values, "power": 2 * shape.size, "inertia": 2 * shape.size,
-        }.get(law, shape.size)  # fmt: skip
-        given = record.inputs(count, n, varies=of_rates)
+        n, inputs = shape.size, 12 * shape.frames + shape.inner
+        given = record.inputs(shape.given(law), inputs, varies=law in OF_VELOCITIES)
         frames, q, self._expansions = _frames(record, shape)
-        self._by_rates: dict[int, Expansion] = {}
-        self._layout: list[tuple[str, bool]] = []  # names of parameters and of attributes that are inputs, in order
-        shadow = self._shadow(obj, n + len(given), by_numbers)
+        velocities = given[-n:] if law == "power" else given[:n]
+        rates = {v: Expansion({i: record.one}) for i, v in enumerate(velocities)}
+        self._by_rates = rates if law in ("power", "inertia", "drag") else {}
+        shadow = self._shadow(obj, inputs + len(given), layout)
         before = dict(vars(shadow))
-        if by_rates:
-            self._expansions = {v: Expansion({i: record.one}) for i, v in enumerate(given)}
-            frames, rates = moving(frames, Recorded(record, np.array(given)))
-            self._values, weights = [_nodes(record, getattr(shadow, law)(frames, q, rates), ())], [record.one]
-        elif law == "power":
-            virtual, actual = (moving(frames, Recorded(record, np.array(x))) for x in np.reshape(given, (2, -1)))
-            power = _nodes(record, shadow.power(virtual[0], q, virtual[1], Given(*actual)), ())
-            along = {v: Expansion({i: record.one}) for i, v in enumerate(given[: shape.size])}
-            slopes = record.by_variables(power, along)
-            self._values = [slopes.get(i, record.zero) for i in range(shape.size)]
-            weights = [record.zero] * shape.size
-            self._by_rates = {v: Expansion({i: record.one}) for i, v in enumerate(given[shape.size :])}
-        elif law in ("momenta", "inertia", "drag"):
-            v, a = given[: shape.size], given[shape.size :]
-            frames, rates = moving(frames, Recorded(record, np.array(v)))
-            along = {node: Expansion({i: record.one}) for i, node in enumerate(v)}
-            total = _nodes(record, getattr(shadow, "dissipation" if law == "drag" else "kinetic")(frames, q, rates), ())
-            slopes = record.by_variables(total, along)
-            found = [slopes.get(i, record.zero) for i in range(shape.size)]
-            if law == "inertia":
-                found = self._inertia(total, found, v, a, along)
-            if law != "momenta":
-                self._by_rates = along
-            self._values = [total, *found]
-            weights = [record.zero] * shape.values
-        elif law == "flow_constraint":
-            frames, rates = moving(frames, Recorded(record, np.array(given)))
-            along = {v: Expansion({i: record.one}) for i, v in enumerate(given)}
-            flows = _row(shadow.flow_constraint(frames, q, rates))
-            self._values = list(_nodes(record, flows, (shape.values // (1 + shape.size),)))
-            rows = [record.by_variables(flow, along) for flow in self._values]
-            self._values += [row.get(i, record.zero) for row in rows for i in range(shape.size)]
-            weights = [record.zero] * shape.values
-        elif law == "energy":
+        weights = [record.zero] * shape.values
+        if law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
                 total = total + shadow.gravity_energy(frames, q, Recorded(record, given))
-            self._values, weights = [_nodes(record, total, ())], [record.one]
+            self._values, weights = _nodes(record, total), [record.one]
+        elif law == "power":
+            (moved, virtual), actual = (moving(frames, Recorded(record, x)) for x in np.reshape(given, (2, n)))
+            (power,) = _nodes(record, shadow.power(moved, q, virtual, Given(*actual)))
+            # they do not depend on virtual velocities
+            slopes = record.by_variables(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
+            self._values = [slopes.get(i, record.zero) for i in range(n)]
+        elif law in OF_VELOCITIES:
+            moved, own = moving(frames, Recorded(record, velocities))
+            count = shape.values // (1 + n) if law == "flow_constraint" else None
+            self._values = _nodes(record, getattr(shadow, CALLED.get(law, law))(moved, q, own), count)
+            if law in ("kinetic", "dissipation"):
+                self._expansions, weights = rates, [record.one]
+            else:
+                rows = [record.by_variables(value, rates) for value in self._values]
+                slopes = [row.get(i, record.zero) for row in rows for i in range(n)]
+                self._values += self._inertia(slopes, velocities, given[n:], rates) if law == "inertia" else slopes
         else:
-            residual = _row(getattr(shadow, law)(frames, q))
-            self._values, weights = list(_nodes(record, residual, (shape.values,))), given
-        for name, value in vars(shadow).items():
+            self._values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
+        for name, value in vars(shadow).items() if layout is not None else ():
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")
         products = [record.multiply(w, v) for w, v in zip(weights, self._values, strict=True)]
@@ -110,15 +99,15 @@ class Law:
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
 
-    def _inertia(self, total: int, p: list[int], v: list[int], a: list[int], along: dict[int, Expansion]) -> list[int]:
+    def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a."""
         record, out = self._record, []
-        by_x = record.by_variables(total, self._expansions)
+        by_x = record.by_variables(self._values[0], self._expansions)
         for i, momentum in enumerate(p):
             node = record.negate(by_x.get(i, record.zero))
-            for rates, expansions in ((v, self._expansions), (a, along)):
+            for changes, expansions in ((v, self._expansions), (a, rates)):
                 for j, slope in record.by_variables(momentum, expansions).items():
-                    node = record.add(node, record.multiply(slope, rates[j]))
+                    node = record.add(node, record.multiply(slope, changes[j]))
             out.append(node)
         for first in range(3, 6 * self.shape.frames, 6):
             for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -126,28 +115,25 @@ class Law:
                     out[first + i] = sign(out[first + i], record.multiply(v[first + one], p[first + two]))
         return out
 
-    def _shadow(self, obj, first: int, by_numbers: bool):
-        """The object with its real parameters and attributes recorded; in no system, whose other objects may change."""
+    def _shadow(self, obj, first: int, layout: Layout | None):
+        """A copy of the object, so that nothing sets its own attributes; with recorded ones in no system, which may change."""
         shadow = object.__new__(type(obj))
         values = dict(obj._values)
-        own = {k: v for k, v in vars(obj).items() if not follows(type(obj), k)}
-        vars(shadow).update(own, _values=values, system=None)
-        moving = moving_parameters(type(obj))
-        for attribute, place in ((False, values), (True, vars(shadow))) if not by_numbers else ():
-            for name, value in list(place.items()):
-                if is_real(value) and (name not in OWN if attribute else name in moving):
-                    nodes = self._record.inputs(np.size(value), first, varies=False)
-                    recorded = Recorded(self._record, np.reshape(nodes, np.shape(value)))
-                    place[name] = tuple(recorded) if type(value) is tuple else recorded
-                    self._layout.append((name, attribute))
-                    self._record.point += np.ravel(value).tolist()
-                    first += np.size(value)
+        vars(shadow).update(vars(obj), _values=values)
+        if layout is None:
+            return shadow
+        for name in [k for k in vars(shadow) if follows(type(obj), k)]:
+            del vars(shadow)[name]
+        vars(shadow)["system"] = None
+        for name, attribute in layout:
+            place = vars(shadow) if attribute else values
+            value = place[name]
+            nodes = self._record.inputs(np.size(value), first, varies=False)
+            recorded = Recorded(self._record, np.reshape(nodes, np.shape(value)))
+            place[name] = tuple(recorded) if type(value) is tuple else recorded
+            self._record.point += np.ravel(value).tolist()
+            first += np.size(value)
         return shadow
-
-    def parameters(self, obj) -> np.ndarray:
-        """What an object gives for the inputs that are parameters."""
-        found = [vars(obj)[name] if attribute else obj._values[name] for name, attribute in self._layout]
-        return np.concatenate([np.zeros(0), *(np.ravel(x) for x in found)])
 
     def prepare(self) -> None:
         """Make all programs, which may turn out to be too long."""
@@ -227,25 +213,12 @@ def follows(cls: type, name: str) -> bool:
     return name in cls._remembered or isinstance(getattr(cls, name, None), functools.cached_property)
 
 
-def _row(values: Any) -> Any:
-    """What a law gives as a list, as a vector."""
-    if isinstance(values, list | tuple):
-        return np.stack(list(values))
-    return np.stack([values]) if isinstance(values, Recorded) and values.shape == () else values
-
-
-def _nodes(record: Record, value: Any, shape: tuple[int, ...]) -> Any:
-    """The nodes of what a law gives, of an expected shape."""
-    if not isinstance(value, Recorded):
-        if not isinstance(value, float | int | np.ndarray):
-            raise Unrecordable(f"gives a {type(value).__name__}")
-        array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
-            raise Unrecordable("gives no real numbers")
-        value = Recorded(record, np.reshape([record.constant(x) for x in array.ravel()], array.shape))
-    if value.shape != shape:
-        raise Unrecordable(f"gives values of shape {value.shape}")
-    return value.nodes.tolist()
+def _nodes(record: Record, value: Any, count: int | None = None) -> list[int]:
+    """The nodes of what a law gives: one number, or so many."""
+    nodes = nodes_of(record, np.stack(value) if isinstance(value, list | tuple) else value)
+    if np.shape(nodes) != () if count is None else np.atleast_1d(nodes).shape != (count,):
+        raise Unrecordable(f"gives values of shape {np.shape(nodes)}")
+    return np.ravel(nodes).tolist()
 
 
 #: Frames and internal coordinates of each of several objects.
@@ -255,6 +228,13 @@ Places = Sequence[tuple[Sequence[FramePose], np.ndarray]]
 def rows_of(places: Places) -> np.ndarray:
     """Places as records take them: origins, orientations and internal coordinates of an object in each row."""
     return np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
+
+
+def placed(row: np.ndarray, shape: Shape) -> tuple[list[FramePose], np.ndarray]:
+    """The frames and internal coordinates of such a row, which may go on."""
+    turns, inner = 3 * shape.frames, 12 * shape.frames
+    frames = [FramePose(row[3 * k : 3 * k + 3], row[turns + 9 * k :][:9].reshape(3, 3)) for k in range(shape.frames)]
+    return frames, row[inner : inner + shape.inner]
 
 
 def _frames(record: Record, shape: Shape) -> tuple[list[FramePose], Recorded, dict[int, Expansion]]:
@@ -278,8 +258,3 @@ def _frames(record: Record, shape: Shape) -> tuple[list[FramePose], Recorded, di
                 expansions[column[i]] = Expansion({b: third, c: record.negate(second)}, curvatures)
     frames = [FramePose(Recorded(record, o), Recorded(record, u)) for o, u in zip(origins, turns, strict=True)]
     return frames, Recorded(record, np.array(inner, dtype=int)), expansions
-
-
-def moving_parameters(cls: type) -> tuple[str, ...]:
-    """The parameters of a class that forces depend on."""
-    return tuple(name for name, p in cls.declared_parameters.items() if p.moves)

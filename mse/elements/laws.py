@@ -15,8 +15,8 @@ from ..errors import ModelError
 from ..validation.arguments import called, numbers, shown
 from ..validation.matrices import first_negative, negative, refuse_one_triangle
 from .base import MObject
-from .differentiation import differentiated
 from .flows import flow_count
+from .recorded_laws import differentiated
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -150,9 +150,7 @@ def of_energy(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray
     own_forces, own_stiffness = obj.defines("forces"), obj.defines("stiffness_parts")
     alone = obj.defines("evaluate") or not obj.defines("power")
     evaluated = obj.evaluate if alone else functools.partial(differentiated, obj)
-    energy, gradient, parts = evaluated(
-        frames, q, gravity, 0
-    )  # plain numbers: their errors are clearer than those of jets
+    energy, gradient, parts = evaluated(frames, q, gravity, 0)
     asked = 2 if order == 2 and not own_stiffness else 1 if order and not own_forces else 0
     if asked:
         _, gradient, parts = evaluated(frames, q, gravity, asked)

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
 from ..numerics.record import Unrecordable
 from .definitions import of_mse
-from .law_record import OWN, Law, Shape, follows, is_real, moving_parameters
+from .differentiation import SLOW, differences, directions, law_values, stiffness_of
+from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
 from .law_sources import Source, contents, sources
 
 _LAWS = {
@@ -26,7 +28,8 @@ _INSTEAD = {
     "energy": ("evaluate", "forces", "stiffness_parts", "kernel"),
     "constraint": ("constraint_terms", "constraint_kernel"),
 }
-# Marks of what is checked have 63 bits.  A law that takes more ways than this is a loop over values:
+_OF_PLACES = ("energy", "constraint", "measure")  # which may go by differences
+# Besides one for each object.  A law that takes more ways than this is a loop over values:
 # tests/elements/test_recorded_laws.py::test_a_law_that_takes_ever_other_ways_goes_by_itself.
 _MOST_BRANCHES = 32
 _MOST_CHANGES = 3  # of what a law reads, after which records of it are no longer made
@@ -37,14 +40,13 @@ class _Laws:
 
     def __init__(self, cls: type, law: str):
         self.cls, self.law = cls, law
-        self.moving = moving_parameters(cls)
+        self.moving = {name for name, p in cls.declared_parameters.items() if p.moves}  # forces depend on these
         self.changes = 0
         self.begin()
 
     def begin(self) -> None:
         """Forget all records, and read again what the law reads."""
-        self.found: dict[Any, tuple[Branches | str, Any]] = {}
-        self.by_numbers = False  # whether records have the parameters of one object as constants
+        self.found: dict[Any, tuple[Branches, Any]] = {}
         self.sources: list[Source] = []
         self.refused = ""
         try:
@@ -66,94 +68,100 @@ class _Laws:
                 return True
         return False
 
-    def of(self, obj, shape: Shape, place: np.ndarray) -> Branches | str:
-        """The records of an object's law, one at least, made at a place; the reason why there is none."""
+    def of(self, obj, shape: Shape) -> Branches:
+        """The records of an object's law, found or still to be made; Unrecordable where there can be none."""
         if self.refused:
-            return self.refused
-        held = [(k, value) for k, value in vars(obj).items() if k not in OWN and not follows(self.cls, k)]
-        try:
-            read = {name: value for name, value in obj._values.items() if name in self.moving}
-            key = (shape, *self._constants(read, True), *self._constants(dict(held), False))
-            if key not in self.found:
-                by_numbers = self.by_numbers
-                law = self._recorded(obj, shape, place)
-                if self.by_numbers != by_numbers:  # as this attempt found
-                    return self.of(obj, shape, place)
-                # what has an identity in the key stays alive
-                self.found[key] = law if isinstance(law, str) else Branches(self, law), held
-            return self.found[key][0]
-        except Unrecordable as error:
-            return str(error)
+            raise Unrecordable(self.refused)
+        held = {k: value for k, value in vars(obj).items() if k not in OWN and not follows(self.cls, k)}
+        read = {name: value for name, value in obj._values.items() if name in self.moving}
+        layout: list[tuple[str, bool]] = []
+        key: list[Any] = [shape]
+        for attribute, values in ((False, read), (True, held)):
+            for name, value in values.items():
+                if is_real(value):
+                    layout.append((name, attribute))
+                    key.append((name, type(value), np.shape(value)))
+                else:
+                    plain = not attribute or isinstance(value, int | str | np.ndarray | float)
+                    key.append((name, contents(value, name) if plain else id(value)))
+        # what has an identity in the key stays alive
+        return self.found.setdefault(tuple(key), (Branches(self, shape, layout), held))[0]
 
-    def _constants(self, values: dict[str, Any], parameters: bool) -> list:
-        out = []
-        for name, value in values.items():
-            if is_real(value) and not self.by_numbers:
-                out.append((name, type(value), np.shape(value)))
-            else:
-                plain = parameters or isinstance(value, int | str | np.ndarray | float)
-                out.append((name, contents(value, name) if plain else id(value)))
-        return out
-
-    def _recorded(self, obj, shape: Shape, place: np.ndarray, first: bool = True) -> Law | str:
-        by_numbers = self.by_numbers
+    def recorded(self, obj, shape: Shape, layout: Layout, place: np.ndarray) -> Law:
+        """The record of an object's law at a place; Unrecordable where it cannot be made."""
         try:
             with np.errstate(all="ignore"):
-                found = Law(obj, self.law, shape, by_numbers, place)
+                found = Law(obj, self.law, shape, layout, place)
                 found.prepare()
         except Exception as error:
-            cause = error.__cause__  # numpy raises its own error from the error of its argument
-            if isinstance(cause, Unrecordable):
-                error = cause
-            if isinstance(error, Unrecordable) and error.by_parameters and first and not by_numbers:
-                self.by_numbers = True
-                return ""
-            return _told(error)
+            raise Unrecordable(_told(error)) from error
         changed = [source.name for source in self.sources if source.changed]
         if changed:  # by the law itself, as it would at every call
             self.refused, self.sources = f"changes {changed[0]}", []
-            return self.refused
+            raise Unrecordable(self.refused)
         return found
 
 
 class Branches:
-    """The records of a law for all ways through the conditions that it asks."""
+    """The records of a law for all ways through what it asks."""
 
-    def __init__(self, owner: _Laws, first: Law):
-        self._owner, self.laws, self.refused = owner, [first], ""
+    def __init__(self, owner: _Laws, shape: Shape, layout: Layout):
+        self._owner, self._shape, self._layout = owner, shape, layout
+        self.laws: list[Law] = []
+        self.refused = ""
 
-    def of(self, columns: np.ndarray, objects: Callable[[int], Any]) -> np.ndarray:
-        """The number of the record (E,) that serves each row of inputs (E, i); -1 where there is none."""
-        found = np.full(len(columns), -1)
-        for k, law in enumerate(self.laws):
-            self._take(found, columns, k, law)
-        while not self.refused and (found < 0).any():
-            row = int((found < 0).argmax())
-            law: Law | str = f"takes more than {_MOST_BRANCHES} ways through its conditions"
-            if len(self.laws) < _MOST_BRANCHES:
-                obj = objects(row)
-                given = columns.shape[1] - len(self.laws[0].parameters(obj))
-                law = self._owner._recorded(obj, self.laws[0].shape, columns[row, :given], first=False)
-            if not isinstance(law, str) and not law.serves(columns[row : row + 1])[0]:
-                law = "asks conditions that answer otherwise when they are asked again"
-            if isinstance(law, str):
-                self.refused = law
-            else:
-                self._take(found, columns, len(self.laws), law)
-                self.laws.append(law)
+    def parameters(self, obj) -> np.ndarray:
+        """What an object gives for the inputs that are parameters."""
+        found = [vars(obj)[name] if attribute else obj._values[name] for name, attribute in self._layout]
+        return np.concatenate([np.zeros(0), *(np.ravel(x) for x in found)])
+
+    def of(self, columns: np.ndarray, last: np.ndarray, objects: Callable, most: int) -> np.ndarray:
+        """The number of the record (E,) that serves each row of inputs (E, i), most likely the ``last`` one; -1 for none."""
+        found, tried = np.full(len(columns), -1), 0
+        for k in _taken(last):
+            self._take(found, columns, k, np.flatnonzero(last == k))
+        while len(left := np.flatnonzero(found < 0)):
+            if tried == len(self.laws) and (
+                self.refused or not self._one_more(columns[left[0]], objects(left[0]), most)
+            ):
+                break
+            self._take(found, columns, tried, left)
+            tried += 1
         return found
 
-    def _take(self, found: np.ndarray, columns: np.ndarray, number: int, law: Law) -> None:
-        left = np.flatnonzero(found < 0)
-        if len(left):
-            found[left[law.serves(columns[left])] if law.branches else left] = number
+    def _take(self, found: np.ndarray, columns: np.ndarray, number: int, rows: np.ndarray) -> None:
+        law = self.laws[number]
+        found[rows[law.serves(columns[rows])] if law.branches else rows] = number
+
+    def _one_more(self, columns: np.ndarray, obj, most: int) -> bool:
+        """Make a record that serves an object's inputs (i,), and tell whether that could be."""
+        place = columns[: len(columns) - len(self.parameters(obj))]
+        try:
+            if len(self.laws) >= most:
+                raise Unrecordable(f"takes more than {_MOST_BRANCHES} ways through its conditions")
+            law = self._owner.recorded(obj, self._shape, self._layout, place)
+            if not law.serves(columns[None])[0]:
+                raise Unrecordable("asks conditions that answer otherwise when they are asked again")
+        except Unrecordable as error:
+            self.refused = str(error)
+            return False
+        self.laws.append(law)
+        return True
+
+
+def _taken(ways: np.ndarray) -> list[int]:
+    """The numbers of the records among those that serve some objects (E,), -1 being none."""
+    return np.flatnonzero(np.bincount(ways[ways >= 0])).tolist()
 
 
 def _told(error: Exception) -> str:
     """What a law did that cannot be recorded, and where."""
+    cause = (
+        error.__cause__ if isinstance(error.__cause__, Unrecordable) else error
+    )  # numpy raises its own error from it
     said = (
-        str(error)
-        if isinstance(error, Unrecordable)
+        str(cause)
+        if isinstance(cause, Unrecordable)
         else f"fails with recorded values ({' '.join(str(error).split())})"
     )
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -169,22 +177,25 @@ def _told(error: Exception) -> str:
 _known: weakref.WeakKeyDictionary[type, dict[str, _Laws]] = weakref.WeakKeyDictionary()
 
 
-def recordable(cls: type, law: str) -> bool:
-    """Whether objects of a class have a law that is differentiated exactly, and nothing that is to be used instead."""
-    instead = any(map(cls.defines, _INSTEAD.get(law, ())))
-    return cls.differentiation == "exact" and any(map(cls.defines, _LAWS[law])) and not instead
+def derived(cls: type, law: str) -> bool:
+    """Whether mse takes derivatives of a law of a class: it has the law, and nothing that is to be used instead."""
+    return any(map(cls.defines, _LAWS[law])) and not any(map(cls.defines, _INSTEAD.get(law, ())))
 
 
-_UNREAD, _NONE = -2, -1  # an object whose law has not been recorded yet, or cannot be
+_UNREAD, _NONE = -2, -1  # an object whose records have not been looked for yet, or that has none
 
 
 class Together:
-    """The recorded laws of many objects of one class, evaluated together; objects without a record are left to others."""
+    """A law of many objects of one class with its derivatives: by records, all objects of one record at once.
+
+    Where a law does what no record may be kept of, the object's law is recorded anew for each place.  A class may ask for
+    differences instead, of laws of places.
+    """
 
     def __init__(self, objects: Sequence, law: str, shape: Shape):
         self.objects, self.law, self.shape = list(objects), law, shape
         self._records: list[Branches] = []
-        self._which: np.ndarray | None = None  # records of each object, or one of the two below
+        self._which: np.ndarray | None = None  # records of each object, or one of the two above
         self.refused: dict[str, None] = {}  # reasons
 
     def __reduce__(self):
@@ -204,86 +215,200 @@ class Together:
         if self._which is not None:
             new._records, new._which, new._checked = list(self._records), self._which.copy(), self._checked.copy()
             new._parameters, new.refused = [p.copy() for p in self._parameters], dict(self.refused)
-            new._version = self._version
+            new._version, new._ways = self._version, self._ways.copy()
             new._which[list(numbers)] = _UNREAD
         return new
 
     def _begin(self, laws: _Laws) -> None:
         count = len(self.objects)
         self._version, self._records, self.refused = laws.changes, [], {}
-        self._which, self._checked = np.full(count, _UNREAD), np.zeros(count, dtype=np.int64)
+        self._which, self._ways = np.full(count, _UNREAD), np.full(count, -1)
+        self._checked = np.zeros((count, 1), dtype=bool)  # whether a way of an object agrees with its law
         self._parameters: list[np.ndarray] = []
 
-    def _read(self, numbers: Sequence[int], places: np.ndarray) -> None:
-        """Find the records and the parameters of some objects, at their places (E, i)."""
+    def _read(self, numbers: Sequence[int]) -> None:
+        """Find the records and the parameters of some objects."""
         laws, known = self._laws, {id(records): k for k, records in enumerate(self._records)}
-        for k, place in zip(numbers, places, strict=True):
-            records = laws.of(self.objects[k], self.shape, place)
-            self._checked[k] = 0
-            if isinstance(records, str):
-                self._which[k] = _NONE
-                self.refused[records] = None
+        for k in numbers:
+            self._checked[k], self._ways[k], self._which[k] = False, -1, _NONE
+            try:
+                records = laws.of(self.objects[k], self.shape)
+            except Unrecordable as error:
+                self.refused[str(error)] = None
                 continue
             at = known.setdefault(id(records), len(self._records))
-            own = records.laws[0].parameters(self.objects[k])
+            own = records.parameters(self.objects[k])
             if at == len(self._records):
                 self._records.append(records)
                 self._parameters.append(np.zeros((len(self.objects), len(own))))
             self._which[k], self._parameters[at][k] = at, own
 
     def evaluate(
-        self, part: slice, inputs: tuple[np.ndarray, np.ndarray], order: int, plain: Callable[[int], np.ndarray],
-        put: Callable[[np.ndarray | slice, tuple], None],
-    ) -> np.ndarray:  # fmt: skip
-        """Give the values of some objects to ``put``, with their places among them; return the places of those without a record.
+        self, rows: np.ndarray, given: np.ndarray, order: int, part: slice = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n) of a part of the objects; empty if not asked for.
 
-        ``inputs`` are their poses and internal coordinates (E, i), and what is given to all (g,) or each (E, g).  Where an
-        object is evaluated first, ``plain`` gives its values by the law itself, which the record has to agree with.
+        ``rows`` (E, i) are their frames and internal coordinates; gravity, multipliers or velocities are ``given`` to all (g,) or
+        each (E, g).
         """
-        laws, numbers = self._laws, np.arange(len(self.objects))[part]
+        numbers = np.arange(len(self.objects))[part]
+        places = np.hstack([rows, np.broadcast_to(given, (len(numbers), np.shape(given)[-1]))])
+        found = [] if self._by_differences else self._by_records(places, order, numbers)
+        if len(found) == 1 and len(found[0][0]) == len(numbers):
+            return found[0][1]
+        alone = np.setdiff1d(
+            np.arange(len(numbers)), np.concatenate([np.zeros(0, dtype=int), *(here for here, _ in found)])
+        )
+        found += [([k], self._alone(self.objects[numbers[k]], places[k], order)) for k in alone.tolist()]
+        m, n = self.shape.values, self.shape.size
+        out = (
+            np.zeros((len(numbers), m)),
+            np.zeros((len(numbers), m * (order > 0), n)),
+            np.zeros((len(numbers), n * (order > 1), n)),
+        )
+        for here, own in found:
+            for whole, values in zip(out, own, strict=True):
+                whole[here] = values
+        return out
+
+    @property
+    def _by_differences(self) -> bool:
+        return self.law in _OF_PLACES and type(self.objects[0]).differentiation == "differences"
+
+    def _by_records(self, places: np.ndarray, order: int, numbers: np.ndarray) -> list[tuple[np.ndarray, tuple]]:
+        """What records give, with the rows of the objects that these serve."""
+        laws, out = self._laws, []
         if laws.renewed() or self._which is None or self._version != laws.changes:
             self._begin(laws)
-        places = np.hstack([inputs[0], np.broadcast_to(inputs[1], (len(numbers), np.shape(inputs[1])[-1]))])
-        unread = self._which[part] == _UNREAD
-        if unread.any():
-            self._read(numbers[unread].tolist(), places[unread])
-        left = self._which[part] == _NONE
+        self._read(numbers[self._which[numbers] == _UNREAD].tolist())
         for at, records in enumerate(self._records):
-            here = np.flatnonzero(self._which[part] == at)
+            here = np.flatnonzero(self._which[numbers] == at)
             if not len(here):
                 continue
-            columns = np.hstack([places, self._parameters[at][part]])[here]
-            way = records.of(columns, lambda row, here=here: self.objects[numbers[here[row]]])
-            if records.refused and (way < 0).any():
+            own = numbers[here]
+            columns = np.hstack([places[here], self._parameters[at][own]])
+            most = _MOST_BRANCHES + len(self.objects)
+            ways = records.of(columns, self._ways[own], lambda row, own=own: self.objects[own[row]], most)
+            self._ways[own] = ways
+            if records.refused and (ways < 0).any():
                 self.refused[records.refused] = None
-                left[here[way < 0]] = True
-            for k, law in enumerate(records.laws):
-                taken = way == k
-                taken[taken] = self._agrees(law, k, numbers[here[taken]], columns[taken], plain)
-                rows = here[taken]
-                if len(rows):
-                    put(slice(None) if len(rows) == len(numbers) else rows, law.run(columns[taken], order))
-        return np.flatnonzero(left | (self._which[part] == _NONE))
+            for k in _taken(ways):
+                taken = np.flatnonzero(ways == k)
+                taken = taken[self._agrees(records.laws[k], k, own[taken], columns[taken])]
+                if len(taken):
+                    out.append((here[taken], records.laws[k].run(columns[taken], order)))
+        return out
 
-    def _agrees(
-        self, law: Law, branch: int, members: np.ndarray, columns: np.ndarray, plain: Callable[[int], np.ndarray]
-    ) -> np.ndarray:
-        """Whether the record of a branch agrees with the law of each object (E,), which is asked where that is not known."""
-        new = np.flatnonzero(~(self._checked[members] >> branch) & 1)
+    def _agrees(self, law: Law, way: int, members: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Whether the record of a way agrees with the law of each object (E,), which is asked where that is not known."""
+        if way >= self._checked.shape[1]:
+            self._checked = np.pad(self._checked, ((0, 0), (0, way)))
+        new = np.flatnonzero(~self._checked[members, way])
         if len(new):
-            values = np.array([plain(k) for k in members[new].tolist()]).reshape(len(new), -1)
+            values = np.array(
+                [self._plain(self.objects[k], row) for k, row in zip(members[new], columns[new], strict=True)]
+            )
             wrong = members[new[~law.agrees(columns[new], values)]]
-            self._checked[members[new]] |= 1 << branch
+            self._checked[members[new], way] = True
             if len(wrong):
                 self._which[wrong] = _NONE
                 self.refused["gives other values when it is called again than when it was recorded"] = None
         return self._which[members] >= 0
 
+    def _given(self, row: np.ndarray) -> np.ndarray:
+        """What is given besides frames and internal coordinates, in a row that may go on."""
+        first = 12 * self.shape.frames + self.shape.inner
+        return row[first : first + self.shape.given(self.law)]
+
+    def _plain(self, obj, row: np.ndarray) -> np.ndarray:
+        """The values of an object's law by itself."""
+        return law_values(obj, self.law, *placed(row, self.shape), self._given(row))
+
+    def _alone(self, obj, row: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same of one object at a place: by a record of this place alone, or by differences."""
+        values, none = self._plain(obj, row), np.zeros((0, self.shape.size))  # the law's own error is the clearest
+        if order == 0 and len(values) == self.shape.values:
+            return values, none, none
+        if self._by_differences:
+            place, given = placed(row, self.shape), self._given(row)
+            weights = given if self.law == "constraint" else np.ones(self.shape.values)
+            return differences(lambda *moved: law_values(obj, self.law, *moved, given), *place, weights, order)
+        try:
+            with np.errstate(all="ignore"):
+                return Law(obj, self.law, self.shape, None, row).run(row[None], order)
+        except Exception as error:
+            remedy = ", or set differentiation = 'differences' in the class" if self.law in _OF_PLACES else ""
+            raise ModelError(
+                f"{obj.label}: its {self.law} failed: it {_told(error)}; expected elementary functions of numpy, whose "
+                f"derivatives mse knows; write it with these{remedy}"
+            ) from error
+
     @property
     def notes(self) -> list[str]:
-        """The notes on laws that could not be recorded."""
+        """The notes on laws of which no records are kept."""
         cls = type(self.objects[0])
         if of_mse(cls):
             return []
         what = f"differentiated the {self.law} of {cls.__name__} object by object, which takes longer, since it"
         return [f"{what} {reason}" for reason in self.refused]
+
+
+# -- of one object ------------------------------------------------------------------------------------------------
+def differentiated(obj, frames, q, gravity, order: int):
+    """Energy, gradient (n,) and stiffness parts (p, n, n) of an object's energy + gravity_energy; None if not asked for.
+
+    Those of its power are not among them: see :func:`with_power`.
+    """
+    if order == 0:
+        return float(law_values(obj, "energy", frames, q, gravity)[0]), None, None
+    values, slopes, second = _of_one(obj, "energy", (frames, q), gravity, order)
+    n, parts = slopes.shape[1], max(1, len(obj.parts) - obj.defines("power"))
+    stiffness = np.zeros((parts, n, n))
+    if order == 2:
+        stiffness[0] = second
+        stiffness = split(obj, frames, stiffness)
+    return float(bounded(values)[0]), slopes[0], stiffness
+
+
+def split(obj, frames, parts: np.ndarray) -> np.ndarray:
+    """Stiffness parts (p, n, n) of an object whose ``elastic_parts`` are all but the first, from any with the same sum."""
+    elastic = obj.elastic_parts(frames)
+    return np.concatenate([parts.sum(axis=0, keepdims=True) - elastic.sum(axis=0), elastic]) if len(elastic) else parts
+
+
+def differentiated_constraint(obj, frames, q, multipliers, order: int):
+    """g (m,), its slopes (m, n) and the sum of its second derivatives (n, n), each times its multiplier."""
+    m, n = len(multipliers), 6 * len(frames) + len(q)
+    g, slopes, second = _of_one(obj, "constraint", (frames, q), multipliers, order, m)
+    return g, slopes if order else np.zeros((m, n)), second if order == 2 else np.zeros((n, n))
+
+
+def _of_one(obj, law: str, place: tuple, given, order: int, values: int = 1) -> list[np.ndarray]:
+    shape = Shape(len(place[0]), len(place[1]), values)
+    return [x[0] for x in Together([obj], law, shape).evaluate(rows_of([place]), given, order)]
+
+
+def with_power(obj, frames, q, order: int, found):
+    """Energy, gradient and stiffness parts of an object, the first part being its power's."""
+    energy, gradient, stiffness = found
+    if order == 0 or not obj.defines("power"):
+        return found
+    n = 6 * len(frames) + len(q)
+    together = Together([obj], "power", Shape(len(frames), len(q), n))
+    forces, field = power_forces(together, rows_of([(frames, q)]), order)
+    return energy, gradient - forces[0], np.concatenate([field, *([stiffness] if obj.has_energy() else [])])
+
+
+def power_forces(
+    together: Together, rows: np.ndarray, order: int, part: slice = slice(None)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Forces (E, n) of powers at rest, and their stiffness (E, n, n), zero below order 2.
+
+    Formulas like a speed's have slopes by positions only away from rest.
+    """
+    n = together.shape.size
+    forces = together.evaluate(rows, np.zeros(2 * n), 0, part)[0]
+    if order < 2:
+        return forces, np.zeros((len(forces), n, n))
+    slowly = np.concatenate([np.zeros(n), SLOW * directions(n)[0]])
+    return forces, stiffness_of(forces, together.evaluate(rows, slowly, 1, part)[1], together.shape.frames)

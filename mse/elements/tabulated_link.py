@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FileError, ModelError
-from ..numerics.jets import rotation_vector
+from ..numerics.law_functions import rotation_vector
 from ..numerics.reals import real_array
 from ..validation.arguments import LARGEST
 from ..validation.file_access import read_columns

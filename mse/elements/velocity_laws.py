@@ -1,4 +1,4 @@
-"""Mass and damping matrices of laws of velocities: second derivatives of kinetic coenergies and contents, at rest.
+"""Mass, damping and coupling matrices of laws of velocities: second derivatives of coenergies and contents, at rest.
 
 They are taken at speeds so small that powers of two are all that is left of a law, in several directions.  A second derivative
 exists where all these agree, as for ``|v|^3``, whose formula has none at rest itself, and not for ``|v|``.
@@ -6,20 +6,19 @@ exists where all these agree, as for ``|v|^3``, whose formula has none at rest i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..errors import ModelError
-from ..numerics.jets import Jet
-from ..validation.arguments import LARGEST, called
+from ..kernels.rotations import cross_matrix
+from ..validation.arguments import LARGEST
 from ..validation.matrices import negative
 from .base import MObject
 from .definitions import INSTEAD
-from .differentiation import SLOW, VANISHED, checked_energy, directions, exerted, moving, power_slopes
+from .differentiation import SLOW, VANISHED, directions
 from .law_record import Places, Shape, rows_of
-from .recorded_laws import Together, recordable
+from .recorded_laws import Together
 
 _UNITS = {"kinetic": "J", "dissipation": "W"}
 # Of the largest entry: far above rounding, far below what another branch of a law gives.  From 1e-13 to 1e-3
@@ -38,45 +37,15 @@ def of(cls: type[MObject], matrix: str) -> str:
     return law if cls.defines(law) else ""
 
 
-def _shape(obj: MObject) -> Shape:
-    return Shape(len(obj.frame_names), len(obj.coordinate_names))
-
-
 def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[str] | None = None) -> np.ndarray:
     """Second derivatives (E, n, n) of a law by velocities, of objects of one class at frames and internal coordinates.
 
     ``notes`` receives the notes on laws that cannot be recorded.  Raises ModelError where a law is not quadratic at
     rest, and where a content has a negative curvature.
     """
-    shape = _shape(objects[0])
-    n, count = shape.size, len(objects)
-    values, slopes, second = (
-        np.zeros((4, count)),
-        np.zeros((4, count, n)),
-        np.zeros((4, count, n, n)),
-    )
-    inputs = rows_of(places)
-    together = Together(objects, law, shape) if recordable(type(objects[0]), law) else None
-
-    def ask(direction: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
-        given = np.broadcast_to(direction, (count, n))
-        return together.evaluate(
-            slice(None), (inputs, given), order, lambda k: value(objects[k], law, *places[k], direction), put
-        )
-
-    if together is not None:  # checked against the law where it has values
-        ask(directions(n)[0], 0, lambda *_: None)
-    for k, direction in enumerate(directions(n)):
-
-        def put(here, found, k=k):
-            values[k, here], slopes[k, here], second[k, here] = found[0][:, 0], found[1][:, 0], found[2]
-
-        left = range(count) if together is None else ask(SLOW * direction, 2, put)
-        for e in left:
-            values[k, e], slopes[k, e], second[k, e] = _jet(objects[e], law, *places[e], SLOW * direction)
-    _tell(notes, together)
+    values, slopes, second = map(np.array, zip(*_at_rest(objects, law, 1, 2, places, notes), strict=True))
     for e, obj in enumerate(objects):
-        _refuse_irregular(obj, law, values[:, e], slopes[:, e], second[:, e])
+        _refuse_irregular(obj, law, values[:, e, 0], slopes[:, e, 0], second[:, e])
     found = np.where(np.abs(second[0]) > VANISHED, second[0], 0.0)
     if law == "dissipation":
         for obj, m in zip(objects, found, strict=True):
@@ -90,37 +59,47 @@ def damping_of_power(objects: Sequence[MObject], places: Places, notes: list[str
     ``notes`` receives the notes on powers that cannot be recorded.  Raises ModelError where these forces have no slope
     at rest.
     """
-    n, count = _shape(objects[0]).size, len(objects)
-    forces, slopes = np.zeros((4, count, n)), np.zeros((4, count, n, n))
-    together, inputs = None, rows_of(places)
-    if recordable(type(objects[0]), "power"):
-        together = Together(objects, "power", _shape(objects[0])._replace(values=n))
-
-    def ask(actual: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
-        given = np.broadcast_to(np.concatenate([np.zeros(n), actual]), (count, 2 * n))
-        return together.evaluate(
-            slice(None), (inputs, given), order, lambda e: exerted(objects[e], *places[e], actual), put
-        )
-
-    if together is not None:  # checked against the law where it has values
-        ask(directions(n)[0], 0, lambda *_: None)
-    for k, direction in enumerate(directions(n)):
-
-        def put(here, found, k=k):
-            forces[k, here], slopes[k, here] = found[0], found[2]
-
-        for e in range(count) if together is None else ask(SLOW * direction, 2, put):
-            forces[k, e] = exerted(objects[e], *places[e], SLOW * direction)
-            slopes[k, e] = power_slopes(objects[e], *places[e], Jet.variables(SLOW * direction))
-    _tell(notes, together)
+    found = _at_rest(objects, "power", _size(objects[0]), 2, places, notes)
+    forces, _, slopes = map(np.array, zip(*found, strict=True))
     for e, obj in enumerate(objects):
         _refuse_jumping(obj, forces[:, e], slopes[:, e])
     return np.where(np.abs(slopes[0]) > VANISHED, -slopes[0], 0.0)
 
 
-def _tell(notes: list[str] | None, together: Together | None) -> None:
-    """Add the notes on laws that could not be recorded."""
-    if notes is not None and together is not None:
+def couplings(objects: Sequence[MObject], places: Places) -> np.ndarray | None:
+    """Skew matrices (E, n, n) of the kinetic coenergies of objects of one class, at rest; None where all are zero.
+
+    Of their terms linear in velocities, such as a current times a flux: of ``T = a(x) . v`` the forces are ``-G v`` with
+    ``G_ij = da_i/dx_j - da_j/dx_i``.  One law gives the force of a coil and the voltage that its motion induces.  Angular
+    velocities are no rates of coordinates, so turns of a frame add ``[a]x``.  The coenergies are known to be regular at rest.
+    """
+    n = _size(objects[0])
+    values, slopes, _ = next(_at_rest(objects, "momenta", n + 1, 1, places))
+    momenta, slopes = values[:, 1:], slopes[:, 1:]
+    found = slopes - slopes.transpose(0, 2, 1)
+    for k in range(len(objects[0].frame_names)):
+        turn = slice(6 * k + 3, 6 * k + 6)
+        found[:, turn, turn] += [cross_matrix(a) for a in momenta[:, turn]]
+    found[np.abs(found) <= VANISHED] = 0.0
+    return found if found.any() else None
+
+
+def _size(obj: MObject) -> int:
+    """Number of coordinates of an object."""
+    return 6 * len(obj.frame_names) + len(obj.coordinate_names)
+
+
+def _at_rest(
+    objects: Sequence[MObject], law: str, values: int, order: int, places: Places, notes: list[str] | None = None
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n) of a law at small velocities, in one direction each."""
+    rows, first = rows_of(places), objects[0]
+    together = Together(objects, law, Shape(len(first.frame_names), len(first.coordinate_names), values))
+    count, slowly = together.shape.given(law), SLOW * directions(_size(first))
+    together.evaluate(rows, directions(count)[0], 0)  # records are compared with the law where it has values
+    for velocities in np.hstack([np.zeros((len(slowly), count - slowly.shape[1])), slowly]):
+        yield together.evaluate(rows, velocities, order)
+    if notes is not None:
         notes += together.notes
 
 
@@ -138,22 +117,6 @@ def _refuse_jumping(obj: MObject, forces: np.ndarray, slopes: np.ndarray) -> Non
             f"{obj.label}: its power has the force {forces[0, i]:.6g} on {_coordinate(obj, i)} at rest, and no slope by "
             "velocities there; expected one, for linear models; round off what jumps, as by v/sqrt(v**2 + s**2)"
         )
-
-
-def value(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: Any) -> Any:
-    """A law of an object at some velocities, checked."""
-    usage = f"{law}(frames, q, v) with frames that have .o, .v, .w (3,) and .U (3, 3)"
-    moved, own = moving(frames, rates)
-    return checked_energy(
-        obj.label, called(obj.label, f"its {law}", usage, getattr(obj, law), moved, q, own), law, _UNITS[law]
-    )
-
-
-def _jet(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: np.ndarray) -> tuple[Any, Any, Any]:
-    found = value(obj, law, frames, q, Jet.variables(rates))
-    if not isinstance(found, Jet):
-        return found, 0.0, 0.0
-    return found.value, found.gradient, found.hessian
 
 
 def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.ndarray, second: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels import masses, rotations, springs
-from ..numerics.jets import rotation_vector
+from ..numerics.law_functions import rotation_vector
 from ..pose import Pose
 from .cautions import MOST_STRAIN, MOST_TURN, Worst
 from .line import Line, near_whole_turn

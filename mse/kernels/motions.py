@@ -24,7 +24,7 @@ _FEW, _MANY, _SMALL = 10, 32, 0.25
 
 
 def inverse_coefficient_series(t2):
-    """``c(t) = (1 - t/2 cot(t/2))/t^2`` from ``t2 = t^2``, up to 3 rad; plain Python, so that t2 may be a jet."""
+    """``c(t) = (1 - t/2 cot(t/2))/t^2`` from ``t2 = t^2``, up to 3 rad; plain Python, so that t2 may be recorded."""
     c = 0.0
     for b in _BERNOULLI[::-1]:
         c = c * t2 + b

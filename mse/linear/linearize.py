@@ -13,7 +13,7 @@ from functools import cached_property, partial
 import numpy as np
 import scipy.sparse as sp
 
-from ..elements import laws, momenta, velocity_laws
+from ..elements import laws, velocity_laws
 from ..elements.records import FIELD, GEOMETRIC
 from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
@@ -298,7 +298,7 @@ class Expansion:
             elif (m := laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates)) is not None:
                 own.append((law, m))
         if law == "damping_matrix" and kind.cls.defines("kinetic"):
-            coupled = momenta.couplings(objects, places)
+            coupled = velocity_laws.couplings(objects, places)
             found += [] if coupled is None else [("kinetic", coupled)]
         for name, m in own:
             self._negative = self._negative or laws.negative_matrix(objects, name, m)

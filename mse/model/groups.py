@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from ..elements import laws
 from ..elements.base import FramePose
-from ..elements.differentiation import split
 from ..elements.law_record import Shape, bounded
-from ..elements.powers import power_forces
-from ..elements.recorded_laws import Together, recordable
+from ..elements.recorded_laws import Together, derived, power_forces, split
 from ..errors import ModelError
 from ..kernels.jit import writable
 from .columns import by_column, parameters_of
@@ -55,7 +53,7 @@ class Group:
         shape = Shape(self.frames.shape[1], self.internal.shape[1])
         values = {"energy": 1, "constraint": kind.constraint_count, "power": shape.size}
         self._records = {
-            law: Together(objects, law, shape._replace(values=m)) for law, m in values.items() if recordable(cls, law)
+            law: Together(objects, law, shape._replace(values=m)) for law, m in values.items() if derived(cls, law)
         }
 
     @property
@@ -141,21 +139,12 @@ class Group:
             self.cls.constraint_kernel(self.parameters, *given, order, residual, jacobian, hessian)
             return residual, jacobian, hessian
 
-        def plain(k: int) -> np.ndarray:
-            given = at.frames(self.frames[k]), at.q[self.internal[k]], memory[k], np.zeros(m)
-            return self.elements[k].obj.constraint_terms(*given, 0)[0]
-
-        def put(here, found):
-            residual[here] = found[0]
-            if order >= 1:
-                jacobian[here] = found[1]
-            if order == 2:
-                hessian[here] = found[2]
-
-        left = range(count)
         if (records := self._records.get("constraint")) is not None:
-            left = records.evaluate(ALL, (self._columns(at, ALL), multipliers), order, plain, put)
-        for k in left:
+            found = records.evaluate(self._columns(at, ALL), multipliers, order)
+            return tuple(
+                own if own.size else none for own, none in zip(found, (residual, jacobian, hessian), strict=True)
+            )
+        for k in range(count):
             el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
             found = el.obj.constraint_terms(frames, inner, memory[k], multipliers[k], order)
             shapes = [np.shape(a) for a in found]
@@ -188,16 +177,13 @@ class Group:
         """
         found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
         if self.cls.defines("power") and order and follower_factor:
-            objects = [el.obj for el in self.elements]
-            given = part, self._columns(at, part), order, self._place(at)
-            forces, field = power_forces(objects, self._records.get("power"), *given)
+            forces, field = power_forces(self._records["power"], self._columns(at, part), order, part)
             found[1][:] -= follower_factor * forces
             if order == 2:
                 found[2][:, 0] += follower_factor * field
         if order == 2 and not summed and self.cls.defines("elastic_parts"):
-            place = self._place(at)
             for k, parts in zip(range(len(self.members))[part], found[2], strict=True):
-                parts[:] = split(self.elements[k].obj, place(k)[0], parts)
+                parts[:] = split(self.elements[k].obj, at.frames(self.frames[k]), parts)
         if summed and found[2].shape[1] > 1:
             found = (*found[:2], found[2].sum(axis=1, keepdims=True))
         if self.cls.external and load_factor != 1.0:
@@ -229,22 +215,17 @@ class Group:
         return energy, gradient, whole
 
     def _evaluate_laws(self, at: Configuration, gravity: np.ndarray, order: int, part: slice, out: tuple) -> None:
-        """Fill energies, gradients and stiffness parts by records, or by calling the law of each member."""
+        """Fill energies, gradients and stiffness parts by derivatives of the laws, or by what members have in their place."""
         energy, gradient, stiffness = out
-
-        def put(here, found):
-            energy[here] = bounded(found[0][:, 0])
-            if order >= 1:
-                gradient[here] = found[1][:, 0]
-            if order == 2:
-                stiffness[here, 0] = found[2]
-
-        members = range(len(self.members))[part]
-        left = range(len(members))
         if (records := self._records.get("energy")) is not None:
-            left = records.evaluate(part, (self._columns(at, part), gravity), order, self._law(at, gravity), put)
-        for e in left:
-            k = members[e]
+            values, slopes, second = records.evaluate(self._columns(at, part), gravity, order, part)
+            energy[:] = bounded(values[:, 0])
+            if order >= 1:
+                gradient[:] = slopes[:, 0]
+            if order == 2:
+                stiffness[:, 0] = second
+            return
+        for e, k in enumerate(range(len(self.members))[part]):
             frames, inner = at.frames(self.frames[k]), at.q[self.internal[k]]
             found = laws.of_energy(self.elements[k].obj, frames, inner, gravity, order)
             energy[e] = found[0]
@@ -258,16 +239,6 @@ class Group:
         chosen = self.frames[part]
         given = at.o[chosen], at.U[chosen], at.q[self.internal[part]]
         return np.hstack([x.reshape(len(chosen), -1) for x in given])
-
-    def _law(self, at: Configuration, gravity: np.ndarray) -> Callable[[int], float]:
-        """A function that gives a member's energy by calling its law."""
-
-        place = self._place(at)
-        return lambda k: self.elements[k].obj.evaluate(*place(k), gravity, 0)[0]
-
-    def _place(self, at: Configuration) -> Callable[[int], tuple[list[FramePose], np.ndarray]]:
-        """A function that gives a member's frames and internal coordinates."""
-        return lambda k: (at.frames(self.frames[k]), at.q[self.internal[k]])
 
 
 def alike(groups: Sequence[Group]) -> list[tuple[int, ...]]:

@@ -33,7 +33,7 @@ def _select(r: Record, v, condition, a, b):
 
 
 def _power(r: Record, v, a, p, _):
-    """At a = 0, 0 times an infinite power is 0, as for jets."""
+    """0 times an infinite power is 0 at a = 0."""
 
     def falling(q, x):  # q x**(q - 1)
         return r.select(r.function(m.EQUAL, q, r.zero), r.zero, r.multiply(q, r.power(x, r.subtract(q, r.one))))

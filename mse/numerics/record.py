@@ -37,14 +37,7 @@ _VALUES: dict[int, Callable] = {
 
 
 class Unrecordable(ModelError):
-    """A formula does something that records cannot represent.
-
-    ``by_parameters`` says that it could be recorded if its parameters were numbers.
-    """
-
-    def __init__(self, message: str, by_parameters: bool = False):
-        super().__init__(message)
-        self.by_parameters = by_parameters
+    """A formula does what no record can hold."""
 
 
 class Expansion(NamedTuple):
@@ -57,9 +50,9 @@ class Expansion(NamedTuple):
 class Record:
     """Nodes (operation, a, b, c) in an order in which they can be evaluated; a, b, c are nodes.
 
-    An INPUT is column a of a program's inputs, a CONSTANT is number a of ``constants``.  If the inputs have values (``point``),
-    conditions can be decided: each takes its answer at that point and is noted in ``guards``.  The record is valid where all
-    guards have the same answer.
+    An INPUT is column a of what a program is given, a CONSTANT is number a of ``constants``.  Where the inputs have values, in
+    ``point``, conditions can be asked: a condition answers as at that point and becomes one of the ``guards``.  So can numbers
+    that follow from parameters alone: their guard is that they are the same.  The record serves where all guards answer the same.
     """
 
     def __init__(self, point: Iterable[float] | None = None):
@@ -117,11 +110,33 @@ class Record:
         return self.constants[a] if operation == CONSTANT else None
 
     def holds(self, condition: int) -> bool:
-        """Whether a condition holds, or a number is not zero, at the record's point."""
+        """Whether a condition holds, or a number is not zero, at the point of the record."""
+        if (number := self.number(condition)) is not None:
+            return bool(number)
         if condition not in self.guards:
-            given = np.array([self.point])
-            self.guards[condition] = bool(self.program([(condition, 0)]).run(given, 1)[0, 0])
+            self.guards[condition] = bool(
+                self._there(condition, "asks whether something holds that depends on a value")
+            )
         return self.guards[condition]
+
+    def asked(self, node: int) -> float:
+        """The number that follows from parameters alone; the record serves where it is the same as at the point."""
+        if (number := self.number(node)) is not None:
+            return number
+        said = (
+            "makes a value a plain number, as float(), math functions and assignments into arrays do; write "
+            "x * np.array([0, 0, 1.0]) in place of array[2] = x"
+        )
+        if self.varies[node]:
+            raise Unrecordable(said)
+        number = self._there(node, said)
+        self.guards[self.function(m.EQUAL, node, self.constant(number))] = True
+        return number
+
+    def _there(self, node: int, said: str) -> float:
+        if self.point is None:
+            raise Unrecordable(said)
+        return float(self.program([(node, 0)]).run(np.array([self.point]), 1)[0, 0])
 
     def switches(self) -> list[int]:
         """For each guard that varies, a node that is positive while its answer is as at the point, and changes sign with it.

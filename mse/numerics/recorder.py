@@ -5,18 +5,21 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..kernels import machine as m
-from .jets import value_of
-from .numpy_functions import COMPOUND, hypot, matmul
 from .program import FUNCTIONS
 from .record import Record, Unrecordable
 
 
 class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array (...) of nodes of a record; numpy functions applied to it add nodes."""
+    """An array (...) of nodes of a record: numpy functions applied to it become further nodes.
+
+    What is asked of it is answered as at the point of the record, and becomes a guard: conditions of all numbers, values of
+    those that follow from parameters alone.
+    """
 
     __slots__ = ("nodes", "record")
 
@@ -37,11 +40,6 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
     def T(self) -> Recorded:
         return Recorded(self.record, self.nodes.T)
 
-    @property
-    def varies(self) -> bool:
-        """Whether any entry depends on inputs that vary."""
-        return any(self.record.varies[v] for v in self.nodes.ravel().tolist())
-
     def __len__(self) -> int:
         return len(self.nodes)
 
@@ -49,10 +47,10 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index) -> Recorded:
-        for part in index if isinstance(index, tuple) else (index,):
-            if isinstance(part, Recorded):
-                raise self._refusal("picks entries by a value")
-        return Recorded(self.record, self.nodes[index])
+        parts = index if isinstance(index, tuple) else (index,)
+        # a mask
+        asked = [np.reshape(list(map(bool, _flat(x))), x.shape) if isinstance(x, Recorded) else x for x in parts]
+        return Recorded(self.record, self.nodes[tuple(asked) if isinstance(index, tuple) else asked[0]])
 
     def dot(self, other) -> Recorded:
         return np.dot(self, other)
@@ -61,72 +59,54 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         axes = range(self.ndim) if axis is None else [int(a) % max(self.ndim, 1) for a in np.atleast_1d(axis)]
         kept = [k for k in range(self.ndim) if k not in axes]
         rows = self.nodes.transpose(*kept, *axes).reshape(*(self.shape[k] for k in kept), -1)
-        shape, rows = rows.shape[:-1], rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
-        return Recorded(self.record, np.array([self._total(row) for row in rows.tolist()], dtype=int).reshape(shape))
-
-    def _total(self, nodes: list[int]) -> int:
-        total = self.record.zero
-        for node in nodes:
-            total = self.record.add(total, node)
-        return total
+        shape, rows = rows.shape[:-1], rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1]).tolist()
+        totals = [functools.reduce(self.record.add, row, self.record.zero) for row in rows]
+        return Recorded(self.record, np.array(totals, dtype=int).reshape(shape))
 
     def angle_over_sine(self) -> Recorded:
         """``arccos(c)/sqrt(1 - c^2)`` of one number c."""
         return Recorded(self.record, self.record.angle(int(self.nodes)))
 
-    # -- what cannot be recorded ------------------------------------------------------------------------------
-    def _refusal(self, what: str) -> Unrecordable:
-        return Unrecordable(what, not self.varies)
-
-    def _number(self, what: str) -> float:
-        value = self.record.number(int(self.nodes)) if self.ndim == 0 else None
-        if value is None:
-            raise self._refusal(what)
-        return value
-
+    # -- what is asked ----------------------------------------------------------------------------------------
     def __bool__(self) -> bool:
-        if self.ndim == 0 and self.record.number(int(self.nodes)) is None and self.record.point is not None:
-            return self.record.holds(int(self.nodes))
-        return bool(self._number("asks whether something holds that depends on a value"))
+        if self.ndim:
+            raise Unrecordable("asks whether an array holds; np.any and np.all ask for some or all of it")
+        return self.record.holds(int(self.nodes))
 
     def __float__(self) -> float:
-        return self._number("makes a value a plain number, as float(), math functions and assignments into arrays do")
+        if self.ndim:
+            raise TypeError("only one number can be a float")
+        return self.record.asked(int(self.nodes))
 
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(
-            self._number(
-                "makes values a plain array (x * np.array([0, 0, 1.0]) keeps them, np.array([0, 0, x]) does not)"
-            ),
-            dtype=dtype,
-        )
+    @property
+    def __array__(self) -> Callable:
+        # without one numpy makes an array of objects, whose operations are recorded
+        if self.ndim == 0 or any(self.record.varies[v] for v in self.nodes.ravel().tolist()):
+            raise AttributeError("no plain array")
+        return lambda dtype=None, copy=None: np.array([float(x) for x in _flat(self)], dtype).reshape(self.shape)
 
     # -- numpy protocols --------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         out = kwargs.pop("out", None)
-        if method != "__call__" or kwargs or ufunc not in _UFUNCS:
-            raise self._unsupported(inputs, ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
-        if ufunc is np.matmul:
-            result = matmul(*inputs)
-        elif ufunc is np.hypot:
-            result = hypot(*(Recorded(self.record, _nodes(self.record, x)) for x in inputs))
-        else:
-            result = _elementwise(self.record, _UFUNCS[ufunc], *inputs)
+        if method != "__call__" or kwargs or not (ufunc is np.matmul or ufunc in _UFUNCS):
+            name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
+            return _plainly(getattr(ufunc, method), name, inputs, kwargs)
+        result = matmul(*inputs) if ufunc is np.matmul else _elementwise(self.record, _UFUNCS[ufunc], *inputs)
         if out is None:
             return result
         target = out[0]
         if not isinstance(target, Recorded) or target.shape != result.shape:
-            raise self._unsupported(inputs, f"{ufunc.__name__} into a plain array")
+            raise Unrecordable(f"uses numpy.{ufunc.__name__} into a plain array")
         target.nodes = result.nodes
         return target
 
     def __array_function__(self, function, types, args, kwargs):
         if function not in _FUNCTIONS:
-            raise self._unsupported(args, function.__name__)
-        return _FUNCTIONS[function](*args, **kwargs)
-
-    def _unsupported(self, inputs, name: str) -> Unrecordable:
-        varying = any(isinstance(x, Recorded) and x.varies for x in inputs)
-        return Unrecordable(f"uses numpy.{name}", not varying)
+            return _plainly(function, function.__name__, args, kwargs)
+        try:
+            return _FUNCTIONS[function](*args, **kwargs)
+        except TypeError:
+            raise Unrecordable(f"uses numpy.{function.__name__} with these arguments") from None
 
 
 def outside(function: Callable, count: int, *values):
@@ -137,22 +117,38 @@ def outside(function: Callable, count: int, *values):
     """
     known = next((x.record for x in values if isinstance(x, Recorded)), None)
     if known is None:
-        return np.array(function(*(float(value_of(x)) for x in values)), dtype=float)
-    return Recorded(known, known.outside(function, [int(_nodes(known, x)) for x in values], count))
+        return np.array(function(*(float(x) for x in values)), dtype=float)
+    return Recorded(known, known.outside(function, [int(nodes_of(known, x)) for x in values], count))
 
 
-def _nodes(record: Record, x) -> np.ndarray:
+def nodes_of(record: Record, x) -> np.ndarray:
     """The nodes of an array, or of constants."""
     if isinstance(x, Recorded):
         return x.nodes
-    if np.iscomplexobj(x):
-        raise TypeError("complex numbers")
-    x = np.asarray(x, dtype=float)
-    return np.array([record.constant(v) for v in x.ravel().tolist()], dtype=np.int64).reshape(x.shape)
+    x = np.asarray(x)
+    if x.dtype.kind not in "biufO":
+        raise TypeError(f"{x.dtype} numbers")
+    nodes = [int(v.nodes) if isinstance(v, Recorded) else record.constant(v) for v in x.ravel().tolist()]
+    return np.array(nodes, dtype=np.int64).reshape(x.shape)
+
+
+def _plainly(function: Callable, name: str, args, kwargs) -> Any:
+    """What a function finds of numbers that follow from parameters alone."""
+
+    def plain(x):
+        if isinstance(x, list | tuple):
+            return [plain(y) for y in x]
+        if not isinstance(x, Recorded):
+            return x
+        if any(x.record.varies[v] for v in x.nodes.ravel().tolist()):
+            raise Unrecordable(f"uses numpy.{name}")
+        return np.asarray(x) if x.ndim else float(x)
+
+    return function(*map(plain, args), **{key: plain(x) for key, x in kwargs.items()})
 
 
 def _elementwise(record: Record, rule: Callable, *arrays) -> Recorded:
-    given = [_nodes(record, x) for x in arrays]
+    given = [nodes_of(record, x) for x in arrays]
     shape = np.broadcast_shapes(*(x.shape for x in given))
     columns = [(x if x.shape == shape else np.broadcast_to(x, shape)).ravel().tolist() for x in given]
     found = [rule(record, *row) for row in zip(*columns, strict=True)]
@@ -176,6 +172,10 @@ def _tan(record: Record, a: int) -> int:
 def _opposite_leg(record: Record, a: int) -> int:
     """``sqrt(1 - a^2)``, accurate also close to 1."""
     return record.function(m.SQRT, record.multiply(record.subtract(record.one, a), record.add(record.one, a)))
+
+
+def _hypot(record: Record, a: int, b: int) -> int:
+    return record.function(m.SQRT, record.add(record.multiply(a, a), record.multiply(b, b)))
 
 
 def _arcsin(record: Record, a: int) -> int:
@@ -211,14 +211,17 @@ _UFUNCS: dict[np.ufunc, Callable] = {
     np.arcsin: _arcsin,
     np.arccos: _arccos,
     np.tan: _tan,
-    np.hypot: hypot,
-    np.matmul: matmul,
+    np.hypot: _hypot,
     np.less: _of(m.LESS),
     np.less_equal: _of(m.LESS_EQUAL),
     np.greater: lambda record, a, b: record.function(m.LESS, b, a),
     np.greater_equal: lambda record, a, b: record.function(m.LESS_EQUAL, b, a),
     np.equal: _of(m.EQUAL),
     np.not_equal: lambda record, a, b: _not(record, record.function(m.EQUAL, a, b)),
+    np.isnan: lambda record, a: _not(record, record.function(m.EQUAL, a, a)),
+    np.isfinite: lambda record, a: record.function(
+        m.LESS_EQUAL, record.function(m.ABSOLUTE, a), record.constant(np.finfo(float).max)
+    ),
     # of conditions
     np.logical_and: Record.multiply,
     np.bitwise_and: Record.multiply,
@@ -229,6 +232,54 @@ _UFUNCS: dict[np.ufunc, Callable] = {
 }  # fmt: skip
 
 
+def _array(x):
+    return x if hasattr(x, "ndim") else np.asarray(x)
+
+
+def matmul(a, b):
+    a, b = _array(a), _array(b)
+    if b.ndim == 1:
+        return (a * b).sum(-1)
+    if a.ndim == 1:
+        return (a[:, None] * b).sum(-2)
+    return (a[..., :, :, None] * b[..., None, :, :]).sum(-2)
+
+
+def dot(a, b):
+    a, b = _array(a), _array(b)
+    return a * b if a.ndim == 0 or b.ndim == 0 else matmul(a, b)
+
+
+def _inner(a, b):
+    a, b = _array(a), _array(b)
+    if b.ndim == 2:
+        return matmul(a, b.T) if a.ndim == 2 else matmul(b, a)
+    return dot(a, b)
+
+
+def _trace(a):
+    if a.ndim != 2:
+        raise Unrecordable("uses numpy.trace of more than two dimensions")
+    n = min(a.shape)
+    return a[np.arange(n), np.arange(n)].sum()
+
+
+def _cross(a, b):
+    a, b = _array(a), _array(b)
+    parts = [a[..., (i + 1) % 3] * b[..., (i + 2) % 3] - a[..., (i + 2) % 3] * b[..., (i + 1) % 3] for i in range(3)]
+    return np.stack(parts, axis=-1)
+
+
+def _norm(x, ord=None, axis=None):
+    if ord not in (None, 2, "fro") or (ord == 2 and x.ndim != 1 and axis is None):
+        raise Unrecordable(f"uses numpy.linalg.norm(ord={ord!r})")
+    return np.sqrt((x * x).sum(axis))
+
+
+def _hstack(items):
+    return np.concatenate([x if hasattr(x, "ndim") and x.ndim else np.atleast_1d(x) for x in items])
+
+
 def _record_of(items) -> Record:
     return next(x.record for x in items if isinstance(x, Recorded))
 
@@ -236,13 +287,13 @@ def _record_of(items) -> Record:
 def _stack(items, axis=0):
     items = list(items)
     record = _record_of(items)
-    return Recorded(record, np.stack([_nodes(record, x) for x in items], axis=axis))
+    return Recorded(record, np.stack([nodes_of(record, x) for x in items], axis=axis))
 
 
 def _concatenate(items, axis=0):
     items = list(items)
     record = _record_of(items)
-    return Recorded(record, np.concatenate([_nodes(record, x) for x in items], axis=axis))
+    return Recorded(record, np.concatenate([nodes_of(record, x) for x in items], axis=axis))
 
 
 def _where(condition, a, b):
@@ -265,7 +316,17 @@ def _first(better: Callable) -> Callable:
 
 
 _FUNCTIONS: dict[Callable, Callable] = {
-    **COMPOUND, np.stack: _stack, np.concatenate: _concatenate, np.where: _where,
+    np.dot: dot,
+    np.inner: _inner,
+    np.vdot: lambda a, b: (_array(a) * _array(b)).sum(),
+    np.cross: _cross,
+    np.linalg.norm: _norm,
+    np.sum: lambda x, axis=None: x.sum(axis),
+    np.trace: _trace,
+    np.transpose: lambda x: x.T,
+    np.hstack: _hstack,
+    np.outer: lambda a, b: _array(a)[:, None] * _array(b),
+    np.stack: _stack, np.concatenate: _concatenate, np.where: _where,
     np.any: lambda x: any(map(bool, _flat(x))), np.all: lambda x: all(map(bool, _flat(x))),
     np.argmax: _first(operator.gt), np.argmin: _first(operator.lt),
 }  # fmt: skip

@@ -21,10 +21,6 @@ LARGEST = 1e60
 _FEW = {3: "three", 6: "six"}
 _SHOWN = 60  # characters of a value that a message quotes
 
-_PLACED = (
-    "setting an array element with a sequence"  # numpy's message for a number put into an array that cannot hold it
-)
-
 
 def shown(value: Any) -> str:
     """A value as quoted in a message: its repr on one line, shortened; never raises an error."""
@@ -295,6 +291,4 @@ def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> 
             raise
         kind = "" if isinstance(error, MseError) else f"{type(error).__name__}: "
         said = " ".join(str(error).split()).removesuffix(".")
-        # numpy says this about array[2] = x while x is differentiated
-        placed = "; write x * np.array([0, 0, 1.0]) in place of array[2] = x" if _PLACED in said else ""
-        raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}{placed}") from error
+        raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}") from error

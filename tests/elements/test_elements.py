@@ -14,8 +14,8 @@ from mse import Pose
 from mse.elements import measures, velocity_laws
 from mse.elements.base import FramePose
 from mse.elements.beam_segment import BeamSegment
-from mse.elements.differentiation import differentiated
 from mse.elements.parameters import Real
+from mse.elements.recorded_laws import differentiated
 from mse.kernels import rotations, springs
 from mse.kernels.assembling import shift_to_reference
 from mse.kernels.rotations import cross_matrix

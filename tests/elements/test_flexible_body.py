@@ -13,7 +13,7 @@ from textbook_frames import Bar, chain
 import mse
 from mse import ModelError, Pose
 from mse.elements.base import FramePose
-from mse.elements.differentiation import differentiated
+from mse.elements.recorded_laws import differentiated
 
 BAR = Bar()
 G = 9.81

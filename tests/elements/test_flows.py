@@ -9,7 +9,7 @@ import mse
 from catalogue import CATALOGUE, KnifeEdge
 from mse.elements.flows import flow_count, flow_rows
 from mse.errors import ModelError
-from mse.numerics.jets import rotation_vector
+from mse.numerics.law_functions import rotation_vector
 
 
 def refused(call, *words):

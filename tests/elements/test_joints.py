@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import mse
 from mse import Pose
 from mse.elements.base import FramePose
-from mse.elements.differentiation import differentiated, differentiated_constraint
+from mse.elements.recorded_laws import differentiated, differentiated_constraint
 from mse.model.topology import Topology
 from test_elements import difference, moved, rigid_motions
 

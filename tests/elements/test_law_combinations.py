@@ -97,7 +97,7 @@ def test_laws_in_one_class_are_those_of_several(laws):
 
 @pytest.mark.parametrize("missing", [(), ("energy",), ("kinetic", "constraint")])
 def test_laws_without_records_are_those_with(missing):
-    """By jets one after the other, as classes whose laws keep something."""
+    """Recorded for each place, as classes whose laws keep something."""
 
     def keeping(law):
         def kept(self, frames, *given):

@@ -12,7 +12,7 @@ from mse.elements import measures
 from mse.elements.base import Channel
 from mse.elements.parameters import Integer, Real
 from mse.errors import ModelError, UnknownNameError
-from mse.numerics.jets import rotation_vector
+from mse.numerics.law_functions import rotation_vector
 
 
 class Remembering(Gauge):
@@ -32,7 +32,7 @@ def slopes_of(obj, frames):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_slopes_by_records_by_jets_by_differences_and_by_hand(seed):
+def test_slopes_by_records_for_all_and_for_each_by_differences_and_by_hand(seed):
     frames = CATALOGUE["Spring"].frames(seed)
     d = frames[1].o - frames[0].o
     n = d / np.linalg.norm(d)
@@ -175,7 +175,7 @@ BAD = {
     "too few": (lambda f: [f[0].o[0]], ["Sensor 'sensor'", "gives 1 readings", "outputs (a, b)"]),
     "no number": (lambda f: "far", ["its measure is 'far'", "real numbers"]),
     "a matrix": (lambda f: f[0].U, ["shape (3, 3)", "one dimension"]),
-    "complex": (lambda f: 1j * f[0].o[:2], ["its measure failed", "'complex'"]),
+    "complex": (lambda f: 1j * f[0].o[:2], ["its measure is array", "expected real numbers"]),
     "not finite": (lambda f: [f[0].o[0], np.inf * f[0].U[0, 0]], ["measure of b is inf", "finite number"]),
     "a failure": (lambda f: [f[0].o[0], f[7].o[0]], ["its measure failed", "measure(frames, q)"]),
 }  # fmt: skip

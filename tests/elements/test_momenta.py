@@ -5,7 +5,7 @@ import pytest
 
 import mse
 from catalogue import Coil
-from mse.elements import momenta
+from mse.elements import velocity_laws
 from mse.elements.differentiation import FramePose
 from mse.elements.parameters import Real
 from mse.kernels.rotations import cross_matrix
@@ -121,7 +121,7 @@ def somewhere(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_couplings_are_those_of_true_coordinates(cls, seed):
     frames, q = somewhere(seed)
-    found = momenta.couplings([cls("a")], [(frames, q)])[0]
+    found = velocity_laws.couplings([cls("a")], [(frames, q)])[0]
     steps = np.eye(13) * 1e-3
 
     def difference(h):
@@ -139,20 +139,21 @@ def test_couplings_are_those_of_true_coordinates(cls, seed):
 
 def test_many_are_coupled_together():
     places = [somewhere(seed) for seed in range(4)]
-    together = momenta.couplings([Anything(f"a{k}") for k in range(4)], places)
+    together = velocity_laws.couplings([Anything(f"a{k}") for k in range(4)], places)
     for one, place in zip(together, places, strict=True):
-        np.testing.assert_allclose(momenta.couplings([Anything("a")], [place])[0], one, rtol=1e-14, atol=1e-15)
-    assert momenta.couplings([type("None", (Coil,), {})("c", bl=0.0)], [(places[0][0], np.zeros(1))]) is None
+        np.testing.assert_allclose(velocity_laws.couplings([Anything("a")], [place])[0], one, rtol=1e-14, atol=1e-15)
+    assert velocity_laws.couplings([type("None", (Coil,), {})("c", bl=0.0)], [(places[0][0], np.zeros(1))]) is None
 
 
-def test_records_are_compared_with_the_law_and_not_with_jets(monkeypatch):
-    """Which take a hundred times longer."""
+def test_all_objects_of_a_class_are_recorded_once(monkeypatch):
     frames, q = somewhere(0)
-    expected = momenta.couplings([Remembering("b")], [(frames, q)])
-    monkeypatch.setattr(momenta, "by_jets", None)
-    np.testing.assert_allclose(momenta.couplings([Anything("a")], [(frames, q)]), expected, rtol=1e-13, atol=1e-14)
+    expected = velocity_laws.couplings([Remembering("b")], [(frames, q)])
+    monkeypatch.setattr(velocity_laws.Together, "_alone", None)
+    np.testing.assert_allclose(
+        velocity_laws.couplings([Anything("a")], [(frames, q)]), expected, rtol=1e-13, atol=1e-14
+    )
     with pytest.raises(TypeError):
-        momenta.couplings([Remembering("b")], [(frames, q)])
+        velocity_laws.couplings([Remembering("b")], [(frames, q)])
 
 
 def test_couplings_are_carried_by_lever_arms():

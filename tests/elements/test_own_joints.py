@@ -8,7 +8,7 @@ import pytest
 import mse
 from mse import Pose
 from mse.errors import ModelError
-from mse.numerics.jets import rotation_vector
+from mse.numerics.law_functions import rotation_vector
 from test_joint_refusals import refused
 
 

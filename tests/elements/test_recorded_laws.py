@@ -1,7 +1,8 @@
-"""Recorded laws: the same as jets and kernels, for whole classes at once; what cannot be recorded is differentiated and said."""
+"""Recorded laws: right, for whole classes at once; what no record is kept of is recorded for each place and said."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 import time
@@ -10,24 +11,26 @@ import types
 import numpy as np
 import pytest
 from counting import made_of
+from fine_differences import agrees
 
 import mse
 from catalogue import CATALOGUE
 from mse import Pose
 from mse.elements import law_record, recorded_laws
-from mse.elements.differentiation import FramePose, differentiated, differentiated_constraint
-from mse.elements.law_record import Law, Shape, bounded
+from mse.elements.differentiation import FramePose
+from mse.elements.flows import flow_count
+from mse.elements.law_record import Law, Shape, bounded, rows_of
 from mse.elements.parameters import Choice, Real
 from mse.elements.recorded_laws import Together
 from mse.errors import ModelError
-from mse.numerics.record import Record, Unrecordable
+from mse.numerics.record import Unrecordable
 
 GRAVITY = np.array([0.4, -1.1, -9.8])
 WITH_LAW = [k for k, e in CATALOGUE.items() if e.make().defines("energy") or e.make().defines("gravity_energy")]
 
 
 def columns(frames, q) -> np.ndarray:
-    return np.concatenate([*(f.o for f in frames), *(f.U.ravel() for f in frames), q])[None]
+    return rows_of([(frames, q)])
 
 
 def together(objects) -> Together:
@@ -35,16 +38,9 @@ def together(objects) -> Together:
     return Together(objects, "energy", shape)
 
 
-def evaluated(laws: Together, inputs: np.ndarray, plain, order: int = 2):
-    """What the records of some objects give, and the numbers of those without one."""
-    found = []
-    left = laws.evaluate(slice(None), (inputs, GRAVITY), order, plain, lambda _, values: found.append(values))
-    return found, left.tolist()
-
-
-# in units of the largest entry; the second derivatives of z coth z - 1 over z of an exact segment cancel twice by z
+# in units of the largest entry; second derivatives of an exact segment cancel twice by z, as (z coth z - 1)/z does
 OFF = {
-    name: 1e-11 if name in ("ExactSegment", "MasslessSegment") else 1e-12
+    name: 1e-10 if name in ("ExactSegment", "MasslessSegment") else 1e-12
     for name in WITH_LAW
     if name != "by differences"
 }
@@ -52,47 +48,68 @@ OFF = {
 
 @pytest.mark.parametrize("name", OFF)
 @pytest.mark.parametrize("seed", range(3))
-def test_records_jets_and_kernels_agree(name, seed):
+def test_records_long_doubles_and_kernels_agree(name, seed):
     entry = CATALOGUE[name]
     obj, frames, q = entry.make(), entry.frames(seed), entry.internal(seed)
-    energy, slope, parts = differentiated(obj, frames, q, GRAVITY, 2)
-    references = [(energy, slope, parts.sum(axis=0))]
+    laws = together([obj])
+    found = tuple(x[0] for x in laws.evaluate(columns(frames, q), GRAVITY, 2))
+    value, (gradient,), hessian = found
+    assert not laws.refused
+    agrees(
+        (value[0], gradient, hessian),
+        lambda f, p: obj.energy(f, p) + obj.gravity_energy(f, p, GRAVITY),
+        frames,
+        q,
+        OFF[name],
+    )
+    np.testing.assert_array_equal(hessian, hessian.T)
     if obj.kernel is not None:
         energy, slope, parts = obj.evaluate(frames, q, GRAVITY, 2)
-        references.append((energy, slope, parts.sum(axis=0)))
-    found, left = evaluated(together([obj]), columns(frames, q), lambda _: energy)
-    assert not left
-    value, gradient, hessian = (a[0] for a in found[0])
-    for energy, slope, stiffness in references:
-        for one, other in ((value[0], energy), (gradient[0], slope), (hessian, stiffness)):
+        for one, other in ((value[0], energy), (gradient, slope), (hessian, parts.sum(axis=0))):
             size = max(1e-9, np.abs(other).max(initial=0.0))
             np.testing.assert_allclose(one, other, rtol=0, atol=OFF[name] * size)
-    np.testing.assert_array_equal(hessian, hessian.T)
 
 
-def test_laws_that_make_values_plain_numbers_have_no_record():
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_no_class_of_the_catalogue_does_what_cannot_be_recorded(name, monkeypatch):
+    """All laws of all classes, those by differences too, which are recorded where they are numpy's."""
+    obj, frames, q = CATALOGUE[name].make(), CATALOGUE[name].frames(0), CATALOGUE[name].internal(0)
+    n = 6 * len(frames) + len(q)
+    monkeypatch.setattr(Together, "_alone", None)
+    counts = dict.fromkeys(("momenta", "inertia", "drag"), n + 1)
+    counts |= {"power": n, "measure": len(obj.outputs), "constraint": obj.constraint_count}
+    counts["flow_constraint"] = (n + 1) * flow_count(obj)
+    for law, of in recorded_laws._LAWS.items():
+        if any(map(obj.defines, of)) and obj.differentiation == "exact":
+            shape = Shape(len(frames), len(q), counts.get(law, 1))
+            laws = Together([obj], law, shape)
+            laws.evaluate(columns(frames, q), 0.3 + 0.1 * np.arange(shape.given(law)), 2)
+            assert not laws.refused
+
+
+def test_laws_that_make_values_plain_numbers_go_by_differences_where_their_class_asks_for_these():
     entry = CATALOGUE["by differences"]
+    place = columns(entry.frames(0), entry.internal(0))
     laws = together([entry.make()])
-    assert evaluated(laws, columns(entry.frames(0), entry.internal(0)), None) == ([], [0])
-    assert len(laws.refused) == 1
+    agrees(
+        tuple(
+            x[0] if k else x[0, 0]
+            for k, x in enumerate((v if k != 1 else v[:, 0]) for k, v in enumerate(laws.evaluate(place, GRAVITY, 2)))
+        ),
+        lambda f, p: entry.make().depth,
+        entry.frames(0),
+        entry.internal(0),
+        1e9,
+    )
+    exact = together([type("Own", (type(entry.make()),), {"differentiation": "exact"})("it")])
+    with pytest.raises(
+        ModelError, match="Own 'it': its energy failed: it makes a value a plain number.*'differences' in the class"
+    ):
+        exact.evaluate(place, GRAVITY, 2)
+    assert exact.evaluate(place, GRAVITY, 0)[0] == laws.evaluate(place, GRAVITY, 0)[0]
 
 
 # -- constraints --------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["Rod", "Revolute", "Planar"])
-def test_constraints_by_records_and_by_jets_agree(name):
-    entry, rng = CATALOGUE[name], np.random.default_rng(3)
-    obj, frames, q = entry.make(), entry.frames(1), entry.internal(1)
-    m = obj.constraint_count
-    multipliers = rng.normal(size=m)
-    laws, found = Together([obj], "constraint", Shape(len(frames), len(q), m)), []
-    expected = differentiated_constraint(obj, frames, q, multipliers, 2)
-    given = columns(frames, q), multipliers[None]
-    left = laws.evaluate(slice(None), given, 2, lambda _: expected[0], lambda _, values: found.append(values))
-    assert not len(left)
-    for one, other in zip(found[0], expected, strict=True):
-        np.testing.assert_allclose(one[0], other, rtol=0, atol=1e-12 * max(1.0, np.abs(other).max()))
-
-
 class Guide(mse.MObject):
     """Holds frame 0 in the plane of frame 1, or on its axis."""
 
@@ -152,10 +169,14 @@ def with_law(energy, **more) -> type:
     return type("Own", (Tether,), {"energy": energy, **more})
 
 
-def by_jets(monkeypatch, system):
-    """The working point without any records."""
+def one_by_one(monkeypatch, system):
+    """The working point by records of each place alone."""
+
+    def refused(self, *_):
+        raise Unrecordable("is not to be kept")
+
     with monkeypatch.context() as patch:
-        patch.setattr("mse.model.groups.recordable", lambda cls, law: False)
+        patch.setattr(recorded_laws._Laws, "of", refused)
         return system.find_working_point()
 
 
@@ -182,21 +203,19 @@ def test_a_class_is_recorded_once_whatever_its_parameters(monkeypatch):
     assert len(made) == 1
 
 
-def test_the_law_itself_is_asked_once_for_each_object():
+def test_the_law_itself_is_asked_once_for_each_object(monkeypatch):
     asked, objects = [], [Tether(f"own{k}") for k in range(3)]
-    frames = CATALOGUE["Spring"].frames(0)
-
-    def plain(k):
-        asked.append(k)
-        return objects[k].energy(frames, ())
-
-    laws, inputs = together(objects), np.repeat(columns(frames, ()), 3, axis=0)
+    plain = recorded_laws.law_values
+    monkeypatch.setattr(
+        recorded_laws, "law_values", lambda obj, *given: (asked.append(obj.name), plain(obj, *given))[1]
+    )
+    laws, inputs = together(objects), np.repeat(columns(CATALOGUE["Spring"].frames(0), ()), 3, axis=0)
     for order in (1, 2, 0):
-        evaluated(laws, inputs, plain, order)
-    assert asked == [0, 1, 2]
+        laws.evaluate(inputs, GRAVITY, order)
+    assert asked == ["own0", "own1", "own2"]
     objects[1].strength = 2.0
-    evaluated(laws.changed([1], objects), inputs, plain)
-    assert asked == [0, 1, 2, 1]
+    laws.changed([1], objects).evaluate(inputs, GRAVITY, 2)
+    assert asked == ["own0", "own1", "own2", "own1"]
 
 
 def test_results_survive_pickling():
@@ -212,17 +231,10 @@ def test_objects_evaluated_in_portions_are_as_all_at_once():
     rng = np.random.default_rng(1)
     inputs = np.vstack([columns(CATALOGUE["Spring"].frames(int(k)), ()) for k in rng.integers(0, 99, 5)])
     laws = together(objects)
-
-    def plain(k):
-        frames = [mse.elements.base.FramePose(inputs[k, 3 * i : 3 * i + 3], np.eye(3)) for i in (0, 1)]
-        return objects[k].energy(frames, ())
-
-    (whole,), left = evaluated(laws, inputs, plain)
-    part, found = slice(1, 4), []
-    laws.evaluate(part, (inputs[part], GRAVITY), 2, plain, lambda _, values: found.append(values))
-    for one, other in zip(found[0], whole, strict=True):
+    whole, part = laws.evaluate(inputs, GRAVITY, 2), slice(1, 4)
+    for one, other in zip(laws.evaluate(inputs[part], GRAVITY, 2, part), whole, strict=True):
         np.testing.assert_array_equal(one, other[part])
-    assert not left
+    assert not laws.refused
 
 
 # -- what cannot be recorded ----------------------------------------------------------------------------------------
@@ -237,9 +249,8 @@ def stretch(self, frames):
     return np.sqrt(d @ d) - self.length
 
 
-def finite(self, frames, q):
-    x = stretch(self, frames)
-    return 0.5 * self.strength * x**2 if np.isfinite(x) else 0.0 * x
+def rounded(self, frames, q):
+    return 0.5 * self.strength * stretch(self, frames) ** 2 + 0.0 * len(self.system["body0"].name)
 
 
 def counting(self, frames, q):
@@ -265,7 +276,7 @@ def timed(self, frames, q):
 
 
 HOSTILE = {
-    "a function": (finite, "uses numpy.isfinite in line"),
+    "other objects": (rounded, "fails with recorded values ('NoneType' object is not subscriptable) in line"),
     "changing global": (counting, "changes COUNTED"),
     "attribute": (setting, "sets _last of its object"),
     "object": (unseen, "reads SETTINGS, a SimpleNamespace"),
@@ -281,22 +292,27 @@ def test_what_cannot_be_recorded_is_differentiated_and_said(name, monkeypatch):
     note = f"differentiated the energy of Own object by object, which takes longer, since it {said}"
     assert len(found.notes) == 1 and found.notes[0].startswith(note), found.notes
     assert f"The search {note}" in repr(found)
-    same(found, by_jets(monkeypatch, hanging(cls)))
+    same(found, one_by_one(monkeypatch, hanging(cls)))
     same(found, hanging(Tether).find_working_point())
 
 
-def test_laws_whose_derivatives_are_too_long_are_differentiated(monkeypatch):
-    def endless(self, *_):
-        raise Unrecordable("takes more than enough operations")
+def test_laws_whose_derivatives_are_too_long_are_told_to_go_by_differences(monkeypatch):
+    """Such as sums over fine grids."""
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Record, "hessian", endless)
-        found = hanging(with_law(Tether.energy), 1).find_working_point()
-    assert "takes more than enough operations" in found.notes[0]
-    same(found, hanging(Tether, 1).find_working_point())
+    def summed(self, frames, q):
+        grid = np.linspace(0.0, 1.0, 101)
+        return 0.5 * self.strength * np.sum((grid * stretch(self, frames)) ** 2) / np.sum(grid**2)
+
+    monkeypatch.setattr("mse.numerics.record._MOST_NODES", 150)
+    with pytest.raises(
+        ModelError, match="'own0': its energy failed: it takes more than 150 operations.*= 'differences' in the class"
+    ):
+        hanging(with_law(summed), 1).find_working_point()
+    found = hanging(with_law(summed, differentiation="differences"), 1).find_working_point()
+    assert found.poses["body0.center"].o[2] == pytest.approx(-1.0 - 9.8 / 40.0, rel=1e-9)
 
 
-def test_a_law_that_asks_other_objects_is_not_recorded(monkeypatch):
+def test_a_law_that_asks_other_objects_is_recorded_for_each_place(monkeypatch):
     """These may change while it does not."""
 
     def energy(self, frames, q):
@@ -305,7 +321,10 @@ def test_a_law_that_asks_other_objects_is_not_recorded(monkeypatch):
     s = hanging(with_law(energy), 2)
     found = s.find_working_point()
     assert "fails with recorded values" in found.notes[0]
-    same(found, by_jets(monkeypatch, s))
+    same(found, hanging(Tether, 2).find_working_point())
+    s["body0"].mass = 2.0
+    again = s.find_working_point()
+    assert again.poses["body1.center"].o[2] == pytest.approx(-2.0 - 9.8 * (3.0 + 1.0) / 80.0, rel=1e-12)
 
 
 def test_a_law_whose_closure_is_not_filled_is_not_recorded(monkeypatch):
@@ -323,21 +342,16 @@ def test_a_law_whose_closure_is_not_filled_is_not_recorded(monkeypatch):
 
 
 def test_the_line_that_prevents_a_record_is_named():
-    found = hanging(with_law(finite)).find_working_point()
-    line = finite.__code__.co_firstlineno + 2
+    found = hanging(with_law(rounded)).find_working_point()
+    line = rounded.__code__.co_firstlineno + 1
     assert f"in line {line} of test_recorded_laws.py (return 0.5 * self.strength" in found.notes[0]
 
 
-def test_a_law_that_goes_by_the_clock_is_not_taken_as_recorded():
+def test_a_law_that_goes_by_the_clock_is_not_taken_as_recorded(monkeypatch):
     laws = together([with_law(timed)("it")])
-    frames = CATALOGUE["Spring"].frames(0)
-    now = [0.0]
-
-    def plain(_):
-        now[0] += 1.0
-        return laws.objects[0].energy(frames, ()) + now[0]
-
-    assert evaluated(laws, columns(frames, ()), plain) == ([], [0])
+    monkeypatch.setattr(time, "perf_counter", itertools.count(1e9, 1e9).__next__)
+    values = [laws.evaluate(columns(CATALOGUE["Spring"].frames(0), ()), GRAVITY, 0)[0][0, 0] for _ in range(3)]
+    assert values[0] < values[1] < values[2]
     assert "gives other values when it is called again" in laws.notes[0]
 
 
@@ -350,7 +364,8 @@ def test_a_record_is_compared_with_its_law_where_it_is_used():
 
     laws = together([with_law(energy)("it")])
     frames = CATALOGUE["Spring"].frames(0)
-    assert evaluated(laws, columns(frames, ()), lambda _: laws.objects[0].energy(frames, ())) == ([], [0])
+    assert laws.evaluate(columns(frames, ()), GRAVITY, 0)[0] == laws.objects[0].energy(frames, ())
+    assert "gives other values" in laws.notes[0]
 
 
 @pytest.mark.parametrize("change", ["replaced", "in place"])
@@ -385,8 +400,8 @@ def test_a_global_that_changes_again_and_again_is_named():
     assert not any(notes[:-1]) and "reads TABLE, which changes again and again" in notes[-1][0]
 
 
-def test_branches_on_parameters_are_recorded_for_each_value(monkeypatch):
-    """Where a parameter decides, or a math function takes it, objects of other parameters have other records."""
+def test_parameters_that_a_law_asks_are_recorded_for_each_value(monkeypatch):
+    """Where a parameter decides, or a math function takes it; what is not asked stays a variable."""
 
     def energy(self, frames, q):
         x = stretch(self, frames)
@@ -400,8 +415,12 @@ def test_branches_on_parameters_are_recorded_for_each_value(monkeypatch):
     s["own1"].length, s["own2"].kind = 0.8, "soft"
     found = s.find_working_point()
     assert not found.notes
-    assert len(made) == 1 + 3  # the first tries with parameters as variables
-    same(found, by_jets(monkeypatch, s))
+    assert len(made) == 3
+    same(found, one_by_one(monkeypatch, s))
+    made.clear()
+    s["own4"].length, s["own5"].length = 0.95, 1.1  # which no way asks but for their being above 0.9
+    same(s.find_working_point(), one_by_one(monkeypatch, s))
+    assert all(law._record.point[24:27] == [0.0, 0.0, -9.8] and len(law._record.point) == 27 for law in made)  # alone
 
 
 def test_choices_are_recorded_apart(monkeypatch):
@@ -414,7 +433,7 @@ def test_choices_are_recorded_apart(monkeypatch):
     s["own2"].kind = "soft"
     found = s.find_working_point()
     assert len(made) == 2 and not found.notes
-    same(found, by_jets(monkeypatch, s))
+    same(found, one_by_one(monkeypatch, s))
 
 
 def test_attributes_of_objects_are_inputs_or_constants(monkeypatch):
@@ -431,11 +450,9 @@ def test_attributes_of_objects_are_inputs_or_constants(monkeypatch):
     one, two = [1], [1, 2]
     objects = [cls("a", 0.5, one), cls("b", 0.7, one), cls("c", 0.5, two)]
     laws = together(objects)
-    inputs = np.repeat(columns(frames, ()), 3, axis=0)
-    found, left = evaluated(laws, inputs, lambda k: objects[k].energy(frames, ()))
-    assert not left and len(made) == len(found) == 2
-    energies = np.concatenate([values[:, 0] for values, _, _ in found])
-    np.testing.assert_allclose(energies, [obj.energy(frames, ()) for obj in objects], rtol=1e-14)
+    found = laws.evaluate(np.repeat(columns(frames, ()), 3, axis=0), GRAVITY, 2)[0]
+    assert not laws.refused and len(made) == 2
+    np.testing.assert_allclose(found[:, 0], [obj.energy(frames, ()) for obj in objects], rtol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -476,8 +493,7 @@ def test_own_elements_make_no_more_calls_when_there_are_more(monkeypatch):
         frames = [CATALOGUE["Spring"].frames(k) for k in range(count)]
         objects = [Tether(f"own{k}") for k in range(count)]
         runs.clear()
-        inputs = np.vstack([columns(f, ()) for f in frames])
-        evaluated(together(objects), inputs, lambda k, f=frames, o=objects: o[k].energy(f[k], ()))
+        together(objects).evaluate(rows_of([(f, ()) for f in frames]), GRAVITY, 2)
         counts.append(len(runs))
     assert counts[0] == counts[1] == 2  # one of them the comparison with the law
 
@@ -518,7 +534,7 @@ def test_a_law_with_branches_has_a_record_for_each_way_through_it(monkeypatch):
     laws = recorded_laws._known[Stop]["energy"]
     [(records, _)] = laws.found.values()
     assert len(records.laws) == 2  # open and closed
-    same(found, by_jets(monkeypatch, stops(6)))
+    same(found, one_by_one(monkeypatch, stops(6)))
     for k in range(6):  # closed: k z + K x + 0.3 K x^2 = m g, where the gap is 5 mm
         sunk, weight = -found.poses[f"body{k}.center"].o[2], 9.81 * (1.0 + 0.1 * k / 6)
         x = sunk - 0.005
@@ -532,8 +548,10 @@ def test_switches_tell_how_far_it_is_to_another_record(closed):
     stop, heights = Stop("it", gap=0.01), np.array([-0.05, -0.02, -0.01, 0.0, 0.03])
     here = [FramePose(np.array([0.0, 0.0, z]), np.eye(3)) for z in (-0.02 if closed else 0.02, 0.0)]
     place = np.concatenate([columns(here, ())[0], GRAVITY])
-    law = Law(stop, "energy", Shape(2, 0), False, place)
-    rows = np.tile(np.concatenate([place, law.parameters(stop)]), (len(heights), 1))
+    records = recorded_laws._Laws(Stop, "energy").of(stop, Shape(2, 0))
+    rows = np.tile(np.concatenate([place, records.parameters(stop)]), (len(heights), 1))
+    assert records.of(rows[:1], np.array([-1]), lambda _: stop, 1) == 0
+    law = records.laws[0]
     rows[:, 2] = heights
     expected = (heights + 0.01) * (-1.0 if closed else 1.0)
     np.testing.assert_allclose(law.switches(rows), expected[:, None], rtol=0, atol=1e-17)
@@ -545,12 +563,9 @@ def test_conditions_on_parameters_choose_among_records():
     frames = entry.frames(0)
     objects = [Stop("none", gap=0.0), Stop("far", gap=1e3), Stop("near", gap=-1e3)]
     laws = together(objects)
-    plain = lambda k: objects[k].energy(frames, ())
-    rows, found = np.repeat(columns(frames, ()), 3, axis=0), {}
-    put = lambda here, values: found.update(zip(here.tolist(), values[0][:, 0], strict=True))
-    assert not len(laws.evaluate(slice(None), (rows, GRAVITY), 2, plain, put))
-    np.testing.assert_allclose([found[k] for k in range(3)], [plain(k) for k in range(3)], rtol=1e-13)
-    assert len(laws._records) == 1 and len(laws._records[0].laws) == 3
+    found = laws.evaluate(np.repeat(columns(frames, ()), 3, axis=0), GRAVITY, 2)[0]
+    np.testing.assert_allclose(found[:, 0], [obj.energy(frames, ()) for obj in objects], rtol=1e-13)
+    assert not laws.refused and len(laws._records) == 1 and len(laws._records[0].laws) == 3
 
 
 def test_one_law_more_is_recorded_where_a_condition_changes_its_answer(monkeypatch):
@@ -562,7 +577,7 @@ def test_one_law_more_is_recorded_where_a_condition_changes_its_answer(monkeypat
     np.testing.assert_allclose(back.poses["body0.center"].o, first.poses["body0.center"].o, rtol=0, atol=1e-12)
 
 
-def test_a_way_that_needs_parameters_as_numbers_is_named_and_goes_by_itself(monkeypatch):
+def test_a_way_that_takes_parameters_as_numbers_is_recorded_for_each(monkeypatch):
     class Rooted(Stop):
         def energy(self, frames, q):
             x = frames[0].o[2] - frames[1].o[2]
@@ -571,8 +586,27 @@ def test_a_way_that_needs_parameters_as_numbers_is_named_and_goes_by_itself(monk
     s = stops(4, Rooted)
     s["stop2"].strength = 4e4
     found = s.find_working_point()
-    assert len(found.notes) == 1 and "makes a value a plain number" in found.notes[0]
-    same(found, by_jets(monkeypatch, s))
+    [(records, _)] = recorded_laws._known[Rooted]["energy"].found.values()
+    assert not found.notes and len(records.laws) == 3  # open, and closed with two stiffnesses
+    same(found, one_by_one(monkeypatch, s))
+
+
+def test_many_objects_may_each_have_a_record_of_their_own(monkeypatch):
+    """Also when they are more than the ways that one law may take."""
+
+    def energy(self, frames, q):
+        return 0.5 * math.exp(self.strength) * stretch(self, frames) ** 2
+
+    count = recorded_laws._MOST_BRANCHES + 8
+    objects = [with_law(energy)("it", strength=0.1 * k) for k in range(1)]
+    objects += [type(objects[0])(f"it{k}", strength=0.1 * k) for k in range(1, count)]
+    frames = CATALOGUE["Spring"].frames(0)
+    laws, rows = together(objects), np.repeat(columns(frames, ()), count, axis=0)
+    found = laws.evaluate(rows, GRAVITY, 2)[0]
+    np.testing.assert_allclose(found[:, 0], [obj.energy(frames, ()) for obj in objects], rtol=1e-13)
+    assert not laws.refused and len(laws._records[0].laws) == count
+    monkeypatch.setattr(Law, "__init__", None)  # each has its own from now on
+    np.testing.assert_array_equal(laws.evaluate(rows, GRAVITY, 0)[0], found)
 
 
 def test_a_law_that_takes_ever_other_ways_goes_by_itself():
@@ -586,7 +620,9 @@ def test_a_law_that_takes_ever_other_ways_goes_by_itself():
     frames = list(CATALOGUE["Spring"].frames(0))
     for height in np.arange(0.005, 0.5, 0.01):
         frames[0] = FramePose(np.array([0.0, 0.0, height]), frames[0].U)
-        plain = laws.objects[0].energy(frames, ())
-        found, left = evaluated(laws, columns(frames, ()), lambda _, plain=plain: plain)
-        assert left or abs(found[0][0][0, 0] - plain) < 1e-13
-    assert left == [0] and "takes more than 32 ways through its conditions" in laws.notes[0]
+        value, slope, second = laws.evaluate(columns(frames, ()), GRAVITY, 2)
+        x = laws.objects[0].energy(frames, ())
+        assert abs(value[0, 0] - x) < 1e-13 and abs(second[0, 2, 2] - 40.0) < 1e-12
+        assert slope[0, 0, 2] == pytest.approx(np.sqrt(80.0 * x), rel=1e-9, abs=1e-12)
+    assert "takes more than 32 ways through its conditions" in laws.notes[0]
+    assert len(laws._records[0].laws) == recorded_laws._MOST_BRANCHES + 1

@@ -9,7 +9,7 @@ import pytest
 
 import mse
 from mse import Pose
-from mse.numerics.jets import rotation_vector
+from mse.numerics.law_functions import rotation_vector
 from mse.statics import relaxation
 
 
