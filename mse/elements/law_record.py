@@ -68,6 +68,11 @@ class Law:
         shadow = self._shadow(obj, inputs + len(given), layout)
         before = dict(vars(shadow))
         weights = [record.zero] * shape.values
+
+        def slopes(value: int, along: dict[int, Expansion]) -> list[int]:
+            found = record.by_variables(value, along)
+            return [found.get(i, record.zero) for i in range(n)]
+
         if law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
@@ -76,9 +81,8 @@ class Law:
         elif law == "power":
             (moved, virtual), actual = (moving(frames, Recorded(record, x)) for x in np.reshape(given, (2, n)))
             (power,) = _nodes(record, shadow.power(moved, q, virtual, Given(*actual)))
-            # they do not depend on virtual velocities
-            slopes = record.by_variables(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
-            self._values = [slopes.get(i, record.zero) for i in range(n)]
+            # which do not depend on virtual velocities
+            self._values = slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
         elif law in OF_VELOCITIES:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None
@@ -86,9 +90,8 @@ class Law:
             if law in ("kinetic", "dissipation"):
                 self._expansions, weights = rates, [record.one]
             else:
-                rows = [record.by_variables(value, rates) for value in self._values]
-                slopes = [row.get(i, record.zero) for row in rows for i in range(n)]
-                self._values += self._inertia(slopes, velocities, given[n:], rates) if law == "inertia" else slopes
+                momenta = [slope for value in self._values for slope in slopes(value, rates)]
+                self._values += self._inertia(momenta, velocities, given[n:], rates) if law == "inertia" else momenta
         else:
             self._values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():

@@ -121,9 +121,7 @@ class Branches:
         for k in _taken(last):
             self._take(found, columns, k, np.flatnonzero(last == k))
         while len(left := np.flatnonzero(found < 0)):
-            if tried == len(self.laws) and (
-                self.refused or not self._one_more(columns[left[0]], objects(left[0]), most)
-            ):
+            if tried == len(self.laws) and not self._one_more(columns[left[0]], objects(left[0]), most):
                 break
             self._take(found, columns, tried, left)
             tried += 1
@@ -135,10 +133,10 @@ class Branches:
 
     def _one_more(self, columns: np.ndarray, obj, most: int) -> bool:
         """Make a record that serves an object's inputs (i,), and tell whether that could be."""
+        if self.refused or len(self.laws) >= most:
+            return False
         place = columns[: len(columns) - len(self.parameters(obj))]
         try:
-            if len(self.laws) >= most:
-                raise Unrecordable(f"takes more than {_MOST_BRANCHES} ways through its conditions")
             law = self._owner.recorded(obj, self._shape, self._layout, place)
             if not law.serves(columns[None])[0]:
                 raise Unrecordable("asks conditions that answer otherwise when they are asked again")
@@ -156,14 +154,11 @@ def _taken(ways: np.ndarray) -> list[int]:
 
 def _told(error: Exception) -> str:
     """What a law did that cannot be recorded, and where."""
-    cause = (
-        error.__cause__ if isinstance(error.__cause__, Unrecordable) else error
-    )  # numpy raises its own error from it
-    said = (
-        str(cause)
-        if isinstance(cause, Unrecordable)
-        else f"fails with recorded values ({' '.join(str(error).split())})"
-    )
+    # numpy raises its own error from it
+    cause = error.__cause__ if isinstance(error.__cause__, Unrecordable) else error
+    said = " ".join(str(cause).split())
+    if not isinstance(cause, Unrecordable):
+        said = f"fails with recorded values ({said})"
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     outside = (os.path.dirname(np.__file__), inside)
     for place, line in reversed(list(traceback.walk_tb(error.__traceback__))):
@@ -256,16 +251,13 @@ class Together:
         found = [] if self._by_differences else self._by_records(places, order, numbers)
         if len(found) == 1 and len(found[0][0]) == len(numbers):
             return found[0][1]
-        alone = np.setdiff1d(
-            np.arange(len(numbers)), np.concatenate([np.zeros(0, dtype=int), *(here for here, _ in found)])
-        )
-        found += [([k], self._alone(self.objects[numbers[k]], places[k], order)) for k in alone.tolist()]
+        left = np.ones(len(numbers), dtype=bool)
+        for here, _ in found:
+            left[here] = False
+        found += [([k], self._alone(self.objects[numbers[k]], places[k], order)) for k in np.flatnonzero(left)]
         m, n = self.shape.values, self.shape.size
-        out = (
-            np.zeros((len(numbers), m)),
-            np.zeros((len(numbers), m * (order > 0), n)),
-            np.zeros((len(numbers), n * (order > 1), n)),
-        )
+        sizes = (m,), (m * (order > 0), n), (n * (order > 1), n)
+        out = tuple(np.zeros((len(numbers), *size)) for size in sizes)
         for here, own in found:
             for whole, values in zip(out, own, strict=True):
                 whole[here] = values
@@ -290,8 +282,8 @@ class Together:
             most = _MOST_BRANCHES + len(self.objects)
             ways = records.of(columns, self._ways[own], lambda row, own=own: self.objects[own[row]], most)
             self._ways[own] = ways
-            if records.refused and (ways < 0).any():
-                self.refused[records.refused] = None
+            if (ways < 0).any():
+                self.refused[records.refused or f"takes more than {_MOST_BRANCHES} ways through its conditions"] = None
             for k in _taken(ways):
                 taken = np.flatnonzero(ways == k)
                 taken = taken[self._agrees(records.laws[k], k, own[taken], columns[taken])]
@@ -305,9 +297,8 @@ class Together:
             self._checked = np.pad(self._checked, ((0, 0), (0, way)))
         new = np.flatnonzero(~self._checked[members, way])
         if len(new):
-            values = np.array(
-                [self._plain(self.objects[k], row) for k, row in zip(members[new], columns[new], strict=True)]
-            )
+            asked = zip(members[new], columns[new], strict=True)
+            values = np.array([self._plain(self.objects[k], row) for k, row in asked])
             wrong = members[new[~law.agrees(columns[new], values)]]
             self._checked[members[new], way] = True
             if len(wrong):

@@ -178,14 +178,6 @@ def _hypot(record: Record, a: int, b: int) -> int:
     return record.function(m.SQRT, record.add(record.multiply(a, a), record.multiply(b, b)))
 
 
-def _arcsin(record: Record, a: int) -> int:
-    return record.function(m.ARCTAN2, a, _opposite_leg(record, a))
-
-
-def _arccos(record: Record, a: int) -> int:
-    return record.function(m.ARCTAN2, _opposite_leg(record, a), a)
-
-
 def _not(record: Record, a: int) -> int:
     return record.select(a, record.zero, record.one)
 
@@ -194,41 +186,25 @@ def _either(record: Record, a: int, b: int) -> int:
     return record.select(a, record.one, b)
 
 
+def _finite(record: Record, a: int) -> int:
+    return record.function(m.LESS_EQUAL, record.function(m.ABSOLUTE, a), record.constant(np.finfo(float).max))
+
+
 _UFUNCS: dict[np.ufunc, Callable] = {
     **{function: _of(operation) for function, operation in FUNCTIONS.items()},
-    np.negative: Record.negate,
-    np.positive: lambda record, a: a,
-    np.square: lambda record, a: record.multiply(a, a),
-    np.reciprocal: lambda record, a: record.divide(record.one, a),
-    np.add: Record.add,
-    np.subtract: Record.subtract,
-    np.multiply: Record.multiply,
-    np.divide: Record.divide,
-    np.power: _power,
-    np.float_power: _power,
-    np.arctan2: _of(m.ARCTAN2),
-    np.arctan: lambda record, a: record.function(m.ARCTAN2, a, record.one),
-    np.arcsin: _arcsin,
-    np.arccos: _arccos,
-    np.tan: _tan,
-    np.hypot: _hypot,
-    np.less: _of(m.LESS),
-    np.less_equal: _of(m.LESS_EQUAL),
-    np.greater: lambda record, a, b: record.function(m.LESS, b, a),
-    np.greater_equal: lambda record, a, b: record.function(m.LESS_EQUAL, b, a),
-    np.equal: _of(m.EQUAL),
+    np.negative: Record.negate, np.positive: lambda record, a: a, np.square: lambda record, a: record.multiply(a, a),
+    np.add: Record.add, np.subtract: Record.subtract, np.multiply: Record.multiply, np.divide: Record.divide,
+    np.reciprocal: lambda record, a: record.divide(record.one, a), np.power: _power, np.float_power: _power,
+    np.arctan2: _of(m.ARCTAN2), np.arctan: lambda record, a: record.function(m.ARCTAN2, a, record.one), np.tan: _tan,
+    np.arcsin: lambda record, a: record.function(m.ARCTAN2, a, _opposite_leg(record, a)), np.hypot: _hypot,
+    np.arccos: lambda record, a: record.function(m.ARCTAN2, _opposite_leg(record, a), a),
+    np.less: _of(m.LESS), np.greater: lambda record, a, b: record.function(m.LESS, b, a), np.equal: _of(m.EQUAL),
+    np.less_equal: _of(m.LESS_EQUAL), np.greater_equal: lambda record, a, b: record.function(m.LESS_EQUAL, b, a),
     np.not_equal: lambda record, a, b: _not(record, record.function(m.EQUAL, a, b)),
-    np.isnan: lambda record, a: _not(record, record.function(m.EQUAL, a, a)),
-    np.isfinite: lambda record, a: record.function(
-        m.LESS_EQUAL, record.function(m.ABSOLUTE, a), record.constant(np.finfo(float).max)
-    ),
+    np.isnan: lambda record, a: _not(record, record.function(m.EQUAL, a, a)), np.isfinite: _finite,
     # of conditions
-    np.logical_and: Record.multiply,
-    np.bitwise_and: Record.multiply,
-    np.logical_or: _either,
-    np.bitwise_or: _either,
-    np.logical_not: _not,
-    np.invert: _not,
+    np.logical_and: Record.multiply, np.bitwise_and: Record.multiply, np.logical_or: _either, np.bitwise_or: _either,
+    np.logical_not: _not, np.invert: _not,
 }  # fmt: skip
 
 
@@ -284,16 +260,13 @@ def _record_of(items) -> Record:
     return next(x.record for x in items if isinstance(x, Recorded))
 
 
-def _stack(items, axis=0):
-    items = list(items)
-    record = _record_of(items)
-    return Recorded(record, np.stack([nodes_of(record, x) for x in items], axis=axis))
+def _joined(join: Callable) -> Callable:
+    def joined(items, axis=0):
+        items = list(items)
+        record = _record_of(items)
+        return Recorded(record, join([nodes_of(record, x) for x in items], axis=axis))
 
-
-def _concatenate(items, axis=0):
-    items = list(items)
-    record = _record_of(items)
-    return Recorded(record, np.concatenate([nodes_of(record, x) for x in items], axis=axis))
+    return joined
 
 
 def _where(condition, a, b):
@@ -316,17 +289,10 @@ def _first(better: Callable) -> Callable:
 
 
 _FUNCTIONS: dict[Callable, Callable] = {
-    np.dot: dot,
-    np.inner: _inner,
-    np.vdot: lambda a, b: (_array(a) * _array(b)).sum(),
-    np.cross: _cross,
-    np.linalg.norm: _norm,
-    np.sum: lambda x, axis=None: x.sum(axis),
-    np.trace: _trace,
-    np.transpose: lambda x: x.T,
-    np.hstack: _hstack,
-    np.outer: lambda a, b: _array(a)[:, None] * _array(b),
-    np.stack: _stack, np.concatenate: _concatenate, np.where: _where,
+    np.dot: dot, np.inner: _inner, np.vdot: lambda a, b: (_array(a) * _array(b)).sum(), np.cross: _cross,
+    np.outer: lambda a, b: _array(a)[:, None] * _array(b), np.linalg.norm: _norm, np.trace: _trace,
+    np.sum: lambda x, axis=None: x.sum(axis), np.transpose: lambda x: x.T, np.hstack: _hstack,
+    np.stack: _joined(np.stack), np.concatenate: _joined(np.concatenate), np.where: _where,
     np.any: lambda x: any(map(bool, _flat(x))), np.all: lambda x: all(map(bool, _flat(x))),
     np.argmax: _first(operator.gt), np.argmin: _first(operator.lt),
 }  # fmt: skip
