@@ -42,7 +42,8 @@ class Bodies:
         sizes = model.fronts[:, 2]
         shapes = (
             (bodies + 1, 3), (bodies + 1, 3, 3), (bodies + 1, 3), (bodies + 1, 6), (rows, 12), rows, rows,
-            (int(sizes.sum()), int(sizes.max())), len(model.columns), 6 * bodies, 6 * bodies + rows, 12 * bodies + 2,
+            (int(sizes.sum()), int(sizes.max())), len(model.columns), 6 * bodies, 6 * bodies + rows,
+            6 * bodies + rows, 12 * bodies + 2,
         )  # fmt: skip
         self.work = Work(*map(np.zeros, shapes))
         own = {id(g) for g in _own_groups(equations)}
@@ -84,7 +85,7 @@ class BodiesChart:
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
         self._independent = np.ones(bodies.held, dtype=bool)
         self._extra = np.zeros(6 * len(bodies.model.bodies) + 2)
-        self._gaps = np.zeros(4)
+        self._gaps = np.zeros(3)
 
     def rates(
         self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
@@ -118,14 +119,17 @@ class BodiesChart:
         """State and velocities at coordinates y (2 n + 2,), with constraints restored for both; ModelError where they cannot be."""
         e, work, n = self._bodies.equations, self._bodies.work, self._bodies.equations.size
         y, nothing = y.copy(), np.zeros((0, 0))
+        chosen = self._independent
+        self._independent = chosen.copy()
         self._run(y, 0.0, nothing, range(0), nothing)
-        distance, speed, open_by, slipping = self._gaps.tolist()
+        self._independent = chosen
+        distance, speed, open_by = self._gaps.tolist()
         if not open_by <= OPEN * e.measure.outermost:
             raise ModelError(open_at(e.evaluation(displaced(self._state, y[:n]), t), t))
         o, u = work.o.copy(), work.u.copy()
         memory = e.assembly.followed(*e.topology.frame_poses(o, u), self._state.memory)
         state = State(o, u, self._state.q, memory)
-        return Settled(state, y[n : 2 * n], max(distance, open_by), max(speed, slipping))
+        return Settled(state, y[n : 2 * n], distance, speed)
 
 
 # -- models -------------------------------------------------------------------------------------------------------

@@ -23,6 +23,11 @@ GOOD, NOT_GOOD = 0, 1
 # Entries below it are rounding of rounding, which gets less from front to front: processors take a hundred times as long for numbers
 # near the smallest that there are (tests/dynamics/test_bodies.py::test_rounding_that_fades_away_takes_no_time).
 _NOTHING = 1e-100
+# Pivots of rows that close loops, relative to those of rows alone, below which they nearly depend on others.  Accelerations then
+# have the errors of positions and velocities divided by their root, and those of rounding by themselves: constraints are restored
+# first, and accelerations corrected once (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
+_NEAR = 1e-2
+_ROUNDS = 8  # of Newton's method, which takes two or three
 
 
 class Model(NamedTuple):
@@ -68,6 +73,7 @@ class Work(NamedTuple):
     right: np.ndarray
     terms: np.ndarray
     solution: np.ndarray
+    found: np.ndarray
     point: np.ndarray
 
 
@@ -249,9 +255,10 @@ def _eliminate(model, work, independent, limits, decide):
     """``L D L'`` of all fronts; rows that are not ``independent`` (R,) are left out.
 
     If it is to ``decide`` it says itself which are.  Pivots of rows relative to those of rows alone below ``limits[2]`` belong to rows
-    that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.
+    that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.  Returns the
+    smallest pivot of an independent row that closes a loop, and -1 where a body or a row of the tree has none.
     """
-    arena, count = work.arena, 6 * model.bodies.shape[0]
+    arena, count, least = work.arena, 6 * model.bodies.shape[0], 1.0
     for f in range(model.fronts.shape[0]):
         own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
         for j in range(own):
@@ -259,14 +266,18 @@ def _eliminate(model, work, independent, limits, decide):
             pivot = row[j]
             if number < count:
                 if not pivot > limits[3] * work.terms[number]:
-                    return NOT_GOOD
+                    return -1.0
             else:
                 r = number - count
+                size_of_row = -pivot * model.held[r, 1]
                 if decide:
-                    independent[r] = -pivot * model.held[r, 1] > limits[2]
+                    independent[r] = size_of_row > limits[2]
                     if not independent[r] and model.held[r, 2] != 0.0:
-                        return NOT_GOOD
-                if not independent[r]:
+                        return -1.0
+                if independent[r]:
+                    if model.held[r, 2] == 0.0:
+                        least = min(least, size_of_row)
+                else:
                     for i in range(j + 1, size):
                         row[i] = 0.0
                     row[j] = -1.0
@@ -286,7 +297,7 @@ def _eliminate(model, work, independent, limits, decide):
                 row, to = arena[base + i], arena[above + model.columns[first + i, 1]]
                 for k in range(i, size):
                     to[model.columns[first + k, 1]] += row[k]
-    return GOOD
+    return least
 
 
 @part
@@ -332,6 +343,32 @@ def _solve(model, work, independent, given, forced):
                 total += row[i] * b[i]
             b[j] -= total / row[j]
             x[model.columns[first + j, 0]] = b[j]
+
+
+@part
+def _put_left(model, work, given):
+    """What forces, as right sides have them, and given rows (R,) leave of the equations: right sides, and in place of ``given``."""
+    s, inertia, p, q = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3)
+    right, x, count = work.right, work.solution, 6 * model.bodies.shape[0]
+    for f in range(model.fronts.shape[0]):
+        b, first = model.fronts[f, 0], model.fronts[f, 4]
+        a, turn = x[6 * b - 6 : 6 * b - 3], x[6 * b - 3 : 6 * b]
+        _put_inertia(model, work, b, s, inertia)
+        _put_cross(s, turn, p)
+        _put_cross(s, a, q)
+        for i in range(3):
+            right[first + i] -= model.bodies[b - 1, 0] * a[i] - p[i]
+            right[first + 3 + i] -= q[i] + _dot(inertia[i], turn)
+    for e in range(model.joints.shape[0] - model.springs.shape[0]):
+        first = model.fronts[model.joints[e, 2], 4]
+        for r in range(model.joints[e, 6], model.joints[e, 7]):
+            g = work.slope[r]
+            for side in range(2):
+                place, k, at = model.joints[e, 3 + side], 6 * side, 6 * model.joints[e, side] - 6
+                if place >= 0:
+                    for i in range(6):
+                        right[first + place + i] -= x[count + r] * g[k + i]
+                        given[r] -= g[k + i] * x[at + i]
 
 
 @part
@@ -389,75 +426,85 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
     Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
     ``extra`` (n + 2,) are further forces, and power of both kinds.  The first stage of all finds which rows are independent.
     Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m): poses in
-    ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (4,) are the distance (m) and speed (m/s) by
-    which rows were open at most, and those by which any row still is.
+    ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (3,) are the distance (m) and speed (m/s) by
+    which rows were open at most, and the distance by which they still are.
     """
     n, rows = 6 * model.bodies.shape[0], independent.shape[0]
-    jacobian, gap, rounds = np.empty((3, 3)), np.empty(2), 0
-    for s in range(first, last + (first == last)):
-        settling = first == last
+    jacobian, gap, settling, point = np.empty((3, 3)), np.empty(2), first == last, work.point
+    for s in range(first, last + settling):
         for i in range(y.shape[0]):
             total = 0.0
             if not settling:
                 for j in range(s):
                     total += coefficients[s, j] * slopes[j, i]
-            work.point[i] = y[i] + h * total
-        _displace(work, o, u, work.point)
-        _move(work, work.point, n)
+            point[i] = y[i] + h * total
+        _displace(work, o, u, point)
+        _move(work, point, n)
+        rounds, least, restoring = 0, 1.0, settling
         while True:
             _put_rows(model, work)
-            if settling:
+            if restoring:
                 _largest(work, work.value, limits[0], rows, independent, gap)
             if rounds < 2:  # after that the matrix is as good as at the end
                 _put_matrix(model, work)
-                if _eliminate(model, work, independent, limits, s == 0 and not settling) != GOOD:
+                # at the end of a step rows may be independent that were not at its begin; they show where constraints hold
+                decide = rounds == 1 or gap[0] <= limits[1] if settling else s == 0
+                least = _eliminate(model, work, independent, limits, decide)
+                if least < 0.0:
                     return NOT_GOOD
-            if not settling:
+            if not (restoring or (least < _NEAR and s > 0)):
                 break
+            restoring = True
             if rounds == 0:
-                gaps[0] = gap[0]
                 _put_speeds(model, work)
                 _largest(work, work.bend, limits[0], rows, independent, gap)
-                gaps[1] = gap[0]
-                _largest(work, work.value, limits[0], rows, independent, gap)
-            if gap[0] <= limits[1] or rounds == 8:
+                gaps[1] = gap[1]
+            _largest(work, work.value, limits[0], rows, independent, gap)
+            if rounds == 0:
+                gaps[0] = gap[1]
+            if gap[0] <= limits[1] or rounds == _ROUNDS:
                 gaps[2] = gap[1]
                 break
             for r in range(rows):
                 work.bend[r] = -work.value[r]
-            _solve(model, work, independent, work.bend, rounds < 0)
+            _solve(model, work, independent, work.bend, False)
             for b in range(1, o.shape[0]):
                 for c in range(3):
                     work.turn[b, c] = work.solution[6 * b - 3 + c]
                     work.o[b, c] += work.solution[6 * b - 6 + c]
             put_turned(work.u, work.turn, work.u)
             rounds += 1
-        damped, repeated = 0.0, 1
-        if settling:
-            repeated = 2
-        else:
-            damped = _put_forces(model, work, memory, extra)
-            for r in range(rows):
-                work.bend[r] = -work.bend[r]
-        for _ in range(repeated):
-            if settling:
-                _put_speeds(model, work)
-            _solve(model, work, independent, work.bend, not settling)
-            if settling:
-                for i in range(n):
-                    y[n + i] += work.solution[i]
-                _move(work, y, n)
-        if settling:
+        for _ in range(2 * restoring):
             _put_speeds(model, work)
-            _largest(work, work.bend, limits[0], rows, independent, gap)
-            gaps[3] = gap[1]
+            _solve(model, work, independent, work.bend, False)
+            for b in range(1, o.shape[0]):
+                for c in range(6):
+                    work.motion[b, c] += work.solution[6 * b - 6 + c]
+        if settling:
+            for b in range(1, o.shape[0]):
+                for c in range(6):
+                    y[n + 6 * b - 6 + c] = work.motion[b, c]
             return GOOD
-        out, v = slopes[s], work.motion
-        for b in range(1, v.shape[0]):
-            at = 6 * b - 6
-            put_inverse_left_jacobian(work.turn[b], jacobian)
+        if restoring:
+            _put_rows(model, work)
+        for r in range(rows):
+            work.bend[r] = -work.bend[r]
+        damped = _put_forces(model, work, memory, extra)
+        _solve(model, work, independent, work.bend, True)
+        if least < _NEAR:
+            for i in range(n + rows):
+                work.found[i] = work.solution[i]
+            _put_forces(model, work, memory, extra)
+            _put_left(model, work, work.bend)
+            _solve(model, work, independent, work.bend, True)
+            for i in range(n + rows):
+                work.solution[i] += work.found[i]
+        out = slopes[s]
+        for at in range(0, n, 6):
+            put_inverse_left_jacobian(point[at + 3 : at + 6], jacobian)
+            w = point[n + at + 3 : n + at + 6]
             for c in range(3):
-                out[at + c], out[at + 3 + c] = v[b, c], _dot(jacobian[c], v[b, 3:6])
+                out[at + c], out[at + 3 + c] = point[n + at + c], _dot(jacobian[c], w)
             for c in range(6):
                 out[n + at + c] = work.solution[at + c]
         out[2 * n], out[2 * n + 1] = damped + extra[n], extra[n + 1]
