@@ -26,7 +26,7 @@ class InputForces:
 
     def __init__(self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None):
         self._assembly, self._label = assembly, assembly.topology.label
-        self._given = given = mapping(self._label, "inputs", given, INPUTS)
+        self.given = given = mapping(self._label, "inputs", given, INPUTS)
         known = {
             f"{el.path}.{c.name}": (el, k, c.unit)
             for el in assembly.topology.elements
@@ -67,11 +67,9 @@ class InputForces:
 
     def __eq__(self, other: object) -> bool:
         """Whether inputs have the same numbers and functions; samples are those of one run."""
-        if not isinstance(other, InputForces) or any(
-            np.ndim(x) for x in (*self._given.values(), *other._given.values())
-        ):
+        if not isinstance(other, InputForces) or any(np.ndim(x) for x in (*self.given.values(), *other.given.values())):
             return False
-        return self._given == other._given
+        return self.given == other.given
 
     __hash__ = None
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..analysis.resources import refuse_beyond_memory
+from ..analysis.time.recording import Recording
+from ..analysis.time.response import Crossing, TimeResponse
 from ..analysis.time.simulate import checked_times
 from ..errors import Interrupted, ModelError, MotionError
 from ..model.assembly import Assembly
@@ -19,6 +22,7 @@ from ..numerics.blas_threads import one_thread
 from ..progress.tasks import SIMULATING, Show, Task
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import mapping, names, number, shown
+from ..validation.file_access import file_path
 from .accelerations import Equations
 from .charts import displaced
 from .crossings import LEVELS, Watch
@@ -26,6 +30,7 @@ from .explicit import Moment, StepFailed, Stepper
 from .input_forces import INPUTS, InputForces
 from .outputs import Outputs
 from .prescribed import with_drives
+from .recorded import Numbers, asked
 from .start import Given, carried, closed, moving, placed
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
@@ -53,8 +58,9 @@ def simulate(
     crossings: Mapping[str, float] | None = None,
     until: Mapping[str, float] | None = None,
     rtol: float = 1e-9,
+    record: str | PathLike[str] | None = None,
     progress: Show = True,
-) -> Trajectory:
+) -> Trajectory | TimeResponse:
     """See :meth:`.MSystem.simulate`."""
     steps, dt = checked_times(system, duration, dt)
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
@@ -73,15 +79,21 @@ def simulate(
             "take fewer bodies, or linear.simulate() for small motions",
         )
         first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
-        given = InputForces(assembly, inputs, first + (before + np.arange(steps + 1)) * dt)
+        times = first + (before + np.arange(steps + 1)) * dt
+        given = InputForces(assembly, inputs, times)
         run = _Run(Equations(topology, assembly, given), source, rtol, outputs)
         watch = Watch(run.outputs, crossings, until)
+        if record is not None:
+            sample, begin = run.begin(system, start, initial)
+            units, path = [run.outputs.units[n] for n in run.outputs.names], file_path(record, "record")
+            with Recording(path, asked(run.equations, begin, times, run.outputs.names, units, rtol)) as file:
+                return task.finished(run.to(sample, begin, times, watch, task.tell, file))
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
-            f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or run it in pieces (start=motion.final_state)",
+            f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or record='run.npy' to keep outputs on disk",
         )  # fmt: skip
         sample, begin = run.begin(system, start, initial)
-        return task.finished(run.to(sample, begin, steps, dt, watch, task.tell))
+        return task.finished(run.to(sample, begin, times, watch, task.tell))
 
 
 def _grid(first: float, dt: float) -> tuple[float, int]:
@@ -105,6 +117,7 @@ class _Run:
         self.outputs = Outputs(equations, self.here, outputs)
         self.coordinates = self.outputs.coordinates
         self.watch: Watch | None = None
+        self.file: Recording | None = None
         self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
@@ -153,40 +166,85 @@ class _Run:
 
     # -- steps ------------------------------------------------------------------------------------------------
     def to(
-        self, sample: Moment, begin: Moment, steps: int, dt: float, watch: Watch, tell: Callable[[int], None]
-    ) -> Trajectory:
-        """The motion of so many samples after the first, or until the watch ends it."""
-        stepper, switches, first = Stepper(self.equations, self.rtol), Switches(self.equations), sample.time
-        offset, before = _grid(first, dt)
-        last = offset + (before + steps) * dt
-        self.watch = watch
-        self._add(sample)
+        self, sample: Moment, begin: Moment, times: np.ndarray, watch: Watch, tell: Callable[[int], None],
+        file: Recording | None = None,
+    ) -> Trajectory | TimeResponse:  # fmt: skip
+        """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
+        stepper, switches = Stepper(self.equations, self.rtol), Switches(self.equations)
+        steps, self.watch, end, k = len(times) - 1, watch, None, 1
+        if file is not None:
+            self._in(file, begin)
+        if file is not None and file.complete:
+            return self.motion()
+        if file is not None and file.rows:
+            begin, k = self.numbers.moment(file.state), file.rows
+            sample = begin
+        else:
+            self._add(sample)
         watch.start(sample)
-        k, end = 1, None
         try:
             while k <= steps and end is None:
                 step = switches.cut(stepper, stepper.step(begin))
                 self.begins.append(step.begin)
                 self.evaluations += step.evaluations
-                end = watch.between(step, first, last)
+                end = watch.between(step, sample.time, times[-1])
                 reached = step.end.time if end is None else end.time
-                while k <= steps and (t := offset + (before + k) * dt) <= reached:
-                    self._add(step.at(t))
+                while k <= steps and times[k] <= reached:
+                    self._add(step.at(times[k]))
                     k += 1
-                if end is not None and end.time > self.samples[-1].time:
+                if end is not None and end.time > times[k - 1]:
                     self._add(end)
                 begin = step.end
+                if file is not None:
+                    self._write(begin, end is not None)
                 tell(k - 1)
+        except Interrupted:  # of a file, which has all
+            raise
         except KeyboardInterrupt:
+            self._keep(begin)
             raise Interrupted(
-                f"{self.label}: interrupted at t = {self.samples[-1].time:g} s, which this error has as its result",
+                f"{self.label}: interrupted at t = {begin.time:g} s, up to which this error has the motion as its result",
                 self.motion(),
             ) from None
         except (StepFailed, ModelError, LinAlgError) as error:
             if isinstance(error, ModelError) and begin is sample and k == 1:
                 raise
+            self._keep(begin)
             raise MotionError(self._failure(begin, error), self.motion()) from None
         return self.motion()
+
+    def _in(self, file: Recording, begin: Moment) -> None:
+        """Write to a file, which keeps the crossings of a run that goes on in it."""
+        self.file, self.numbers = file, Numbers(self.equations, begin)
+        passages = zip(file.more.get("crossed", ()), np.reshape(file.more.get("passages", ()), (-1, 3)), strict=True)
+        self.watch.found += [Crossing(name, level, t, sign > 0.0) for name, (level, t, sign) in passages]
+
+    def _keep(self, begin: Moment) -> None:
+        """Bring all rows so far to the disk, if there is a file; the next step would have begun at a moment."""
+        if self.file is not None:
+            self._write(begin)
+            numbers = self.numbers.of(begin)
+            self.file.flush(numbers, dict(zip(self.numbers.names, numbers.tolist(), strict=True)))
+
+    def _write(self, begin: Moment, ended: bool = False) -> None:
+        """Hand the rows so far to the file, and forget them; ``begin`` is where the next step begins."""
+        file, numbers = self.file, self.numbers.of(begin)
+        rows = [
+            [m.time, *row, *self.equations.inputs.at(m.time)] for m, row in zip(self.samples, self.rows, strict=True)
+        ]
+        self.samples, self.rows, self.begins = [], [], []
+        crossed, passages = self._passages()
+        file.more = {"crossed": list(crossed), "passages": passages.ravel().tolist(), "ended": int(ended)}
+        named = dict(zip(self.numbers.names, numbers.tolist(), strict=True))
+        if rows:
+            file.append(np.array(rows), numbers, named)
+        if ended:
+            file.flush(numbers, named)
+
+    def _passages(self) -> tuple[tuple[str, ...], np.ndarray]:
+        found = self.watch.found
+        passages = np.array([(c.level, c.time, 1.0 if c.rising else -1.0) for c in found]).reshape(-1, 3)
+        return tuple(c.output for c in found), passages
 
     def _failure(self, begin: Moment, error: Exception) -> str:
         ended = f"the motion ends at t = {begin.time:.6g} s, of which this error has the part so far as its motion"
@@ -214,14 +272,15 @@ class _Run:
         self.rows.append(self.outputs.row(moment))
         self.samples.append(moment)
 
-    def motion(self) -> Trajectory:
-        """The motion so far."""
+    def motion(self) -> Trajectory | TimeResponse:
+        """The motion so far, from its file if it has one."""
+        if self.file is not None:
+            return self.file.history()
         last = self.samples[-1]
         inputs = self.equations.inputs
         state = MotionState(self.source.name, last.time, self.rtol, self.topology, self.source, last, inputs)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
-        names, passed = self.outputs.names, self.watch.found
-        passages = np.array([(c.level, c.time, 1.0 if c.rising else -1.0) for c in passed]).reshape(-1, 3)
+        names, (crossed, passages) = self.outputs.names, self._passages()
         notes = ()
         if self.equations.massless:
             notes = (
@@ -230,7 +289,7 @@ class _Run:
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,
             tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,
-            crossed=tuple(c.output for c in passed), passages=passages, rtol=self.rtol,
+            crossed=crossed, passages=passages, rtol=self.rtol,
             steps=len(self.begins), evaluations=self.evaluations,
             notes=notes, _equations=self.equations, _source=self.source, _coordinates=self.coordinates,
             _samples=tuple(self.samples), _begins=tuple(self.begins),

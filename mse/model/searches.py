@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from ..elsewhere import arguments_by_name
@@ -11,6 +12,7 @@ from ..progress.tasks import SEARCHING, Task
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from ..analysis.time.response import TimeResponse
     from ..dynamics.steady_motion import SteadyMotion
     from ..dynamics.trajectory import MotionState, Trajectory
     from ..pose import Pose
@@ -243,8 +245,9 @@ class Searches:
         crossings: Mapping[str, float] | None = None,
         until: Mapping[str, float] | None = None,
         rtol: float = 1e-9,
+        record: str | PathLike[str] | None = None,
         progress: bool | Callable[[Progress], object] = True,
-    ) -> Trajectory:
+    ) -> Trajectory | TimeResponse:
         """Large motion in time: the laws of all elements at finite poses and velocities, with joints closed at every sample.
 
         Steps have the length that ``rtol`` needs; samples are interpolated between, so ``dt`` changes no result.  For small
@@ -277,13 +280,17 @@ class Searches:
             The same; the run ends where the first of them is passed, at the latest after ``duration``.
         rtol : float
             Relative tolerance of each step, 1e-13 to 1e-2.
+        record : path, optional
+            File ``run.npy`` to which outputs are written as the motion goes, with the bits that they have without it.  If it is
+            there already, the same call goes on from its last step, whatever ended it.  :func:`mse.read_recording` reads it at
+            any time.
         progress : bool or callable
             Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
         Trajectory
-            Outputs, poses, energies, and the state at the end.
+            Outputs, poses, energies, and the state at the end; of recorded runs a :class:`.TimeResponse`, outputs alone.
 
         Raises
         ------
@@ -311,7 +318,8 @@ class Searches:
 
         return simulate(
             self, duration=duration, dt=dt, initial=initial, start=start, inputs=inputs, outputs=outputs,
-            crossings=crossings, until=until, rtol=rtol, progress=progress,
+            crossings=crossings, until=until, rtol=rtol,
+            record=record, progress=progress,
         )  # fmt: skip
 
     def find_steady_motion(

@@ -20,17 +20,16 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...errors import FileError, Interrupted, RecordingError
 from ...validation import json_shapes as js
 from ...validation.file_access import existing_file, file_path, file_status, write_whole
+from .asked import SAME, Asked
 from .file_lock import Locked, LockedFile
-from .inputs import Inputs
 from .response import TimeResponse
-from .state_space import StateSpace
-from .steps import Step
 
 log = logging.getLogger("mse")
 
@@ -41,14 +40,9 @@ _FLUSH_BYTES = 32e6
 # longest time in s that rows wait to be written: a run that is killed loses as much
 # (tests/analysis/time/test_recording.py::test_rows_are_written_together_and_wait_no_longer_than_a_second)
 _FLUSH_SECONDS = 1.0
-_COMPARED = 1024  # latest samples whose inputs are compared when a run continues
-_PLACES, _AT_EACH = 128, 8  # places among the earlier samples, and samples compared at each
-_PATIENCE = 20  # tenths of a second to wait for the name of the writing process
-# Relative difference of equations that count as equal: with ten thousand times this another model could continue, with a
-# ten-thousandth a model that differs by rounding could not
-# (tests/analysis/time/test_recording.py::test_another_model_is_refused_by_its_equations,
-# test_a_model_that_differs_by_rounding_goes_on).
-_SAME = 1e-9
+_COMPARED = 1024  # last samples whose inputs are compared when a run continues
+_PLACES, _AT_EACH = 128, 8  # and places spread over the earlier ones, with so many samples each
+_PATIENCE = 20  # tenths of a second for the name of the process that writes
 
 _SIDECAR = js.entries(
     {
@@ -67,7 +61,13 @@ _SIDECAR = js.entries(
         "digest": js.text,
         "equations": js.entries({"values": js.each(js.number), "sizes": js.each(js.number)}),
     },
-    {"writer": js.entries({"process": js.whole, "host": js.text})},
+    {
+        "writer": js.entries({"process": js.whole, "host": js.text}),
+        "rtol": js.positive,
+        "crossed": js.each(js.text),
+        "passages": js.each(js.number),
+        "ended": js.whole,
+    },
 )
 
 
@@ -78,30 +78,23 @@ class Recording:
     writing fails.
     """
 
-    def __init__(self, path: Path, ss: StateSpace, given: Inputs, steps: int, dt: float, start: np.ndarray, step: Step):
-        self._path, self._sidecar = path, _sidecar(path)
-        self._ss, self._dt, self.total = ss, dt, steps + 1
-        self.width = 1 + len(ss.outputs) + len(ss.inputs)
-        self._digest = step.digest()
-        self._asked = {
-            "model": ss.name, "dt": dt, "samples": self.total, "outputs": list(ss.outputs), "inputs": given.described(),
-            "initial": {n: float(v) for n, v in zip(ss.states, start, strict=True) if v}, "states": list(ss.states),
-        }  # fmt: skip
-        self._units = [*ss.output_units, *ss.input_units]
-        self._sketch = _sketch(ss)
-        self._named = dict(zip(ss.states, start.tolist(), strict=True))
-        self.rows, self.state = 0, step.back @ start
+    def __init__(self, path: Path, run: Asked):
+        self._path, self._sidecar, self._run = path, _sidecar(path), run
+        self.total = run.compared["samples"]
+        self.width = 1 + len(run.units)
+        self.rows, self.state, self._named = 0, run.start, run.named
+        self.more: dict[str, Any] = {}  # what the sidecar says beyond that: crossings, and whether the run has ended
         self._waiting: list[np.ndarray] = []
         self._stop, self._former = False, None
         self._refuse_place()
         self._held = self._lock()
         try:
             if self._sidecar.exists():
-                self._continue(given, step)
+                self._continue()
             elif path.stat().st_size:
                 raise RecordingError(
-                    f"{ss.name}: {path} exists and is not a recording (there is no {self._sidecar.name}); expected a "
-                    "new file or one to continue; choose another name or delete it"
+                    f"{run.name}: {path} exists and is not a recording (there is no {self._sidecar.name}); expected a new file or "
+                    "one to continue; choose another name or delete it"
                 )
             self._refuse_full_disk()
         except BaseException:
@@ -113,12 +106,12 @@ class Recording:
         folder = self._path.absolute().parent
         if not folder.is_dir():
             raise RecordingError(
-                f"{self._ss.name}: there is no directory {folder} to record in; make it, or choose another"
+                f"{self._run.name}: there is no directory {folder} to record in; make it, or choose another"
             )
         try:
             file_status(self._path)
         except FileError as error:
-            raise RecordingError(f"{self._ss.name}: {error}") from error
+            raise RecordingError(f"{self._run.name}: {error}") from error
 
     def _lock(self) -> LockedFile | None:
         """The file, locked for this run; None if it is read-only and may contain a complete run."""
@@ -126,8 +119,8 @@ class Recording:
             return LockedFile(self._path)
         except Locked:
             raise RecordingError(
-                f"{self._ss.name}: {self._path} is being written by {self._writer()}; expected a file that no other "
-                "run writes; wait until that has ended, or choose another name"
+                f"{self._run.name}: {self._path} is being written by {self._writer()}; expected a file that no other run writes; "
+                "wait until that has ended, or choose another name"
             ) from None
         except OSError as error:
             if not self._sidecar.exists():
@@ -156,45 +149,49 @@ class Recording:
         if self._held is not None:
             self._held.close()
 
-    def _continue(self, given: Inputs, step: Step) -> None:
-        before = _read_sidecar(self._sidecar)
-        there = {k: v for k, v in before.items() if k in self._asked}
-        differ = _differences(self._asked, there) or _other_equations(self._ss, self._sketch, before["equations"])
-        if not differ and before["rows"]:
-            differ = self._other_inputs(given, before["rows"])
+    def _continue(self) -> None:
+        run, before = self._run, _read_sidecar(self._sidecar)
+        there = {k: v for k, v in before.items() if k in run.compared}
+        differ = run.differences(there) or run.other_equations(before["equations"])
+        among = before["rows"] - before.get("ended", 0)  # the last row of one that has ended lies between samples
+        if not differ and among > 0:
+            differ = self._other_inputs(among)
         if differ:
             raise RecordingError(
-                f"{self._ss.name}: {self._path} belongs to another run: {'; '.join(differ)}; expected the same arguments and "
+                f"{self._run.name}: {self._path} belongs to another run: {'; '.join(differ)}; expected the same arguments and "
                 "model to continue it; choose another file, or delete this one and its .json"
             )
         if not before["rows"]:
             return
         self.rows, self._named = before["rows"], before["state"]
-        if before["digest"] == self._digest:
-            self.state = np.array(before["internal"], dtype=float)
-        else:  # computed elsewhere: the same motion in other coordinates
-            at = min(self.rows, self.total - 1)
-            self.state = step.back @ np.array([self._named[n] for n in self._ss.states])
-            self.state -= step.shift @ given.between(at, at)[0][0]
-        log.info("%s: %s has %d of %d samples", self._ss.name, self._path, self.rows, self.total)
+        # the same motion in other coordinates, where it was made elsewhere
+        same = before["digest"] == run.digest
+        self.state = np.array(before["internal"], dtype=float) if same else run.resumed(before)
+        self.more = {key: before[key] for key in ("crossed", "passages", "ended") if key in before}
+        log.info("%s: %s holds %d of %d samples", self._run.name, self._path, self.rows, self.total)
 
-    def _other_inputs(self, given: Inputs, rows: int) -> list[str]:
-        """Inputs that differ from those in the file, at its end or at some earlier places."""
+    def _other_inputs(self, rows: int) -> list[str]:
+        """Inputs that are not those in the file, at its end or where it is looked at before."""
         table = _mapped(self._path, rows, self.width)
         last = max(rows - _COMPARED, 0)
         places = [(k, min(k + _AT_EACH, rows)) for k in np.unique(np.linspace(0, last, _PLACES).astype(int))]
         places.append((last, rows))
-        driven = [table[first:end, 1 + len(self._ss.outputs) :] for first, end in places]
+        outputs, names, dt = (
+            len(self._run.compared["outputs"]),
+            list(self._run.compared["inputs"]),
+            self._run.compared["dt"],
+        )
+        driven = [table[first:end, 1 + outputs :] for first, end in places]
         size = np.max([np.abs(there).max(axis=0, initial=0.0) for there in driven], axis=0)
         said: dict[str, str] = {}
         for (first, end), there in zip(places, driven, strict=True):
-            now = given.between(first, end - 1)[0]
-            off = np.abs(there - now) > _SAME * size
+            now = self._run.driven(first, end - 1)
+            off = np.abs(there - now) > SAME * size
             for i in np.flatnonzero(off.any(axis=0)):
                 k = int(np.argmax(off[:, i]))
                 said.setdefault(
-                    given.names[i],
-                    f"input {given.names[i]!r} is {now[k, i]:.12g} at t = {self._dt * (first + k):g} s, but "
+                    names[i],
+                    f"input {names[i]!r} is {now[k, i]:.12g} at t = {dt * (first + k):g} s, but "
                     f"{there[k, i]:.12g} in the file",
                 )
         return list(said.values())
@@ -204,7 +201,7 @@ class Recording:
         need, free = 8.0 * self.width * (self.total - self.rows), shutil.disk_usage(folder).free
         if need > free:
             raise RecordingError(
-                f"{self._ss.name}: {self.total - self.rows} samples need {need / 1e9:.3g} GB on disk, but {folder} has "
+                f"{self._run.name}: {self.total - self.rows} samples need {need / 1e9:.3g} GB on disk, but {folder} has "
                 f"{free / 1e9:.3g} GB left; free some, take fewer outputs or a larger dt, or record elsewhere"
             )
 
@@ -247,7 +244,11 @@ class Recording:
     @property
     def complete(self) -> bool:
         """Whether all samples are on disk."""
-        return self.rows == self.total
+        return self.rows == self.total or bool(self.more.get("ended"))
+
+    def history(self) -> TimeResponse:
+        """All samples on disk."""
+        return read_recording(self._path)
 
     def append(self, rows: np.ndarray, state: np.ndarray, named: dict[str, float]) -> None:
         """Take rows (n, width), and write all if they are many, old or the last, or if the run is to stop.
@@ -261,13 +262,17 @@ class Recording:
         count = sum(len(r) for r in self._waiting)
         late = time.monotonic() - self._since >= _FLUSH_SECONDS
         if late or self._stop or 8.0 * count * self.width >= _FLUSH_BYTES or self.rows + count == self.total:
-            try:
-                self._write(self._waiting, state, named)
-            except OSError as error:
-                raise self._failed(error) from error
-            self._waiting = []
+            self.flush(state, named)
         if self._stop:
             raise Interrupted(self._how_far("stopped"), read_recording(self._path))
+
+    def flush(self, state: np.ndarray, named: dict[str, float]) -> None:
+        """Write all rows so far, and the state after them."""
+        try:
+            self._write(self._waiting, state, named)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._waiting = []
 
     def _write(self, pieces: list[np.ndarray], state: np.ndarray, named: dict[str, float]) -> None:
         if self._file.closed:
@@ -290,17 +295,17 @@ class Recording:
 
     def _save(self) -> None:
         content = {
-            "format": _FORMAT, **self._asked, "units": self._units, "rows": self.rows, "state": self._named,
-            "internal": self.state.tolist(), "digest": self._digest, "equations": self._sketch,
+            "format": _FORMAT, **self._run.compared, "units": self._run.units, "rows": self.rows, "state": self._named,
+            "internal": self.state.tolist(), "digest": self._run.digest, "equations": self._run.equations, **self.more,
             "writer": {"process": os.getpid(), "host": platform.node()},
         }  # fmt: skip
         write_whole(self._sidecar, json.dumps(content), alone=True)
 
     def _how_far(self, what: str) -> str:
+        reached = self._run.compared["dt"] * max(self.rows - 1, 0)
         return (
-            f"{self._ss.name}: {what} after {self.rows} of {self.total} samples (t = "
-            f"{self._dt * max(self.rows - 1, 0):g} s); {self._path} is valid up to there, for np.load and "
-            "mse.read_recording"
+            f"{self._run.name}: {what} after {self.rows} of {self.total} samples (t = {reached:g} s); "
+            f"{self._path} is valid up to there, for np.load and mse.read_recording"
         )
 
     def _failed(self, error: OSError) -> RecordingError:
@@ -352,6 +357,7 @@ def read_recording(path: str | os.PathLike[str]) -> TimeResponse:
     return TimeResponse(
         told["model"], table[:, 0], table[:, 1 : 1 + o], outputs, units[:o], table[:, 1 + o :], inputs, units[o:],
         told["state"], initial_state=told["initial"], holds=tuple(how.rpartition(" ")[2] for how in told["inputs"].values()),
+        crossed=tuple(told.get("crossed", ())), passages=np.reshape(told.get("passages", ()), (-1, 3)).astype(float),
     )  # fmt: skip
 
 
@@ -422,42 +428,3 @@ def _header(rows: int, width: int) -> bytes:
 def _write_all(file, data: memoryview) -> None:
     while len(data):
         data = data[file.write(data) :]
-
-
-def _sketch(ss: StateSpace) -> dict[str, list[float]]:
-    """Each equation of a state space condensed to one number: its coefficients times fixed random ones."""
-    rng = np.random.default_rng(0)
-    v = np.concatenate([rng.uniform(0.5, 1.5, len(ss.states)), rng.uniform(0.5, 1.5, len(ss.inputs))])
-    whole = np.block([[ss.A, ss.B], [ss.C, ss.D]])
-    return {"values": (whole @ v).tolist(), "sizes": (np.abs(whole) @ v).tolist()}
-
-
-def _other_equations(ss: StateSpace, now: dict, there: dict) -> list[str]:
-    if len(there["values"]) != len(now["values"]) or len(there["sizes"]) != len(now["sizes"]):
-        return ["the number of equations differs"]
-    a, b, size = np.array(now["values"]), np.array(there["values"]), np.array(there["sizes"])
-    names = [*(f"the equation of state {n}" for n in ss.states), *(f"output {n}" for n in ss.outputs)]
-    off = np.abs(a - b) > _SAME * size + 1e-13 * size.max(initial=0.0)
-    return [f"{names[k]} is another" for k in np.flatnonzero(off)[:6]]
-
-
-def _differences(now: dict, there: dict) -> list[str]:
-    """Differences of two descriptions, in words."""
-    out = []
-    for key in now:
-        a, b = now[key], there.get(key)
-        if a == b and not (isinstance(a, dict) and list(a) != list(b)):
-            continue
-        if isinstance(a, dict) and isinstance(b, dict):
-            names = [n for n in {**a, **b} if a.get(n) != b.get(n)]
-            out += [f"{key} {n!r} is {_shown(a.get(n))}, but {_shown(b.get(n))} in the file" for n in names[:4]]
-            if not names:
-                out.append(f"{key} are in another order")
-        else:
-            out.append(f"{key} is {_shown(a)}, but {_shown(b)} in the file")
-    return out
-
-
-def _shown(value) -> str:
-    text = "absent" if value is None else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."

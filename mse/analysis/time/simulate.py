@@ -15,6 +15,7 @@ from ...progress.tasks import SIMULATING, Show, Task
 from ...validation.arguments import number, positions
 from ...validation.file_access import file_path
 from ..resources import refuse_beyond_memory
+from .asked import Asked
 from .inputs import Input, Inputs
 from .recording import Recording, read_recording
 from .response import TimeResponse
@@ -97,7 +98,7 @@ def _recorded(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, pat
     # always evaluate inputs between the same samples, so that a run in two halves equals one in one piece
     piece = blocks.chunk * max(1, round(_PIECE / blocks.chunk))
     o = len(ss.outputs)
-    with Recording(path, ss, given, steps, dt, ss.initial_state(initial), step) as file:
+    with Recording(path, Asked.of_linear(ss, given, steps, dt, ss.initial_state(initial), step)) as file:
         state, first = file.state, file.rows
         if first == 0:
             state = state - step.shift @ given.between(0, 0)[0][0]
