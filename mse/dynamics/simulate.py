@@ -28,6 +28,7 @@ from .charts import displaced
 from .crossings import LEVELS, Watch
 from .explicit import Moment, StepFailed, Stepper
 from .input_forces import INPUTS, InputForces
+from .ledger import unaccounted
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
@@ -286,6 +287,7 @@ class _Run:
             notes = (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",
             )
+        notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,
             tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,

@@ -24,6 +24,7 @@ from .accelerations import Equations
 from .coordinates import NamedCoordinates
 from .explicit import Moment, Stepper
 from .input_forces import InputForces
+from .ledger import energies, momentum, stored, works
 
 if TYPE_CHECKING:
     from ..linear.linear_model import LinearModel
@@ -314,19 +315,34 @@ class Trajectory(TimeResponse):
         ``unaccounted`` is the change of the sum without that work, which is integrated along with the motion: zero but for
         errors of the steps.
         """
-        rows = np.array([self._energies(m) for m in self._samples]).reshape(-1, 5)
+        rows = np.array([energies(self._equations, m) for m in self._samples]).reshape(-1, 5)
         names = "kinetic", "gravity", "elastic", "damped", "driven"
         found = dict(zip(names, rows.T, strict=True))
         left = rows[:, :3].sum(axis=1) - rows[:, 3:].sum(axis=1)
         return found | {"unaccounted": left - left[0]}
 
-    def _energies(self, moment: Moment) -> tuple[float, ...]:
-        here = self._equations.evaluation(moment.state)
-        at = here.configuration
-        kinetic = self._equations.inertia(at, moment.v).energy
-        whole = here.total(1).energy
-        elastic = self._equations.assembly.total(at._replace(gravity=np.zeros(3)), 1)[0]
-        return kinetic, whole - elastic, elastic, moment.damped, moment.driven
+    @cached_property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (t,) in J since the first sample: of each input by its name, of dampers and of loads without an energy by object.
+
+        It is integrated along each step, which is made again for it: it takes as long as the motion took.
+        """
+        return works(self._equations, self._begins, Stepper(self._equations, self.rtol).step, self.time)
+
+    @cached_property
+    def stored(self) -> dict[str, dict[str, np.ndarray]]:
+        """Energies (t,) in J by kind and object: ``stored["kinetic"]["bob"]``; kinetic, of gravity, and elastic with loads."""
+        each = [stored(self._equations, m) for m in self._samples]
+        found: dict[str, dict[str, np.ndarray]] = {}
+        for kind in each[0]:
+            paths = dict.fromkeys(path for one in each for path in one[kind])
+            found[kind] = {path: np.array([one[kind].get(path, 0.0) for one in each]) for path in paths}
+        return found
+
+    @cached_property
+    def momentum(self) -> np.ndarray:
+        """Momentum (t, 6) of all bodies along the axes of the world: linear (N s), and angular about its origin (N m s)."""
+        return np.array([momentum(self._equations, m) for m in self._samples])
 
     @cached_property
     def largest_residual(self) -> float:
