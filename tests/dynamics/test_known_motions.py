@@ -8,6 +8,7 @@ import pytest
 import textbook as book
 
 import mse
+from mse import Pose
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +114,31 @@ def test_an_own_element_with_a_hardening_spring():
     system.add(Hardening("duffing"), between=(system.ground,))
     motion = system.simulate(duration=10, dt=10, initial={"duffing.x": 0.5}, rtol=1e-10)
     assert motion["duffing.x"][-1] == pytest.approx(-0.0697607884, abs=1e-7)
+
+
+def test_a_hexapod_on_springs_that_is_let_go_keeps_its_energy():
+    """The platform of the example, on legs of 2 kN/m, let go 10 degrees off: a reversed motion returns, too."""
+    from example_scripts import example
+
+    hexapod = example("hexapod")
+
+    def soft():
+        system = hexapod.build(rigid=False)
+        for name in hexapod.LEGS:
+            system[f"leg {name}"].stiffness = 2e3
+        return system
+
+    system = soft()
+    rest = system.find_working_point().poses["platform.center"]
+    off = Pose(rest.o, Pose.rx(np.radians(10.0)).U @ rest.U)
+    motion = system.simulate(duration=0.3, dt=0.05, initial={"platform": off}, rtol=1e-9)
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-6
+    assert motion["probe.ax"][0] == pytest.approx(np.radians(10.0), abs=1e-9)
+    half = system.simulate(duration=0.15, dt=0.05, initial={"platform": off}, rtol=1e-9)
+    back = {
+        "platform": half.at(0.15).poses["platform.center"],
+        "platform'": -half.at(0.15).velocities["platform.center"],
+    }
+    again = system.simulate(duration=0.15, dt=0.15, initial=back, rtol=1e-9).at(0.15).poses["platform.center"]
+    np.testing.assert_allclose(again.o, off.o, atol=1e-8)
+    np.testing.assert_allclose(again.U, off.U, atol=1e-8)
