@@ -22,6 +22,7 @@ FIELDS = {
         "four_wires",
         "inverted_pendulum",
         "double_pendulum_on_blades",
+        "damping_loop",
         "attenuation_chain",
         "kagra_type_bp",
     ),

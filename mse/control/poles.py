@@ -19,7 +19,7 @@ import scipy.linalg as sl
 from ..analysis.frequency.equations import Equations
 from ..analysis.frequency.response import frequency_response
 from ..analysis.time.massless import condense
-from ..errors import ImproperModelError, ModelError
+from ..errors import ImproperModelError, ModelError, SingularResponseError
 from ..linear.independent import independent
 from ..linear.linear_model import LinearModel
 from ..linear.losses import loss_factors
@@ -64,11 +64,25 @@ class Plant:
 
     # -- loop gain --------------------------------------------------------------------------------------------
     def gain(self, w: np.ndarray, model: LinearModel | None = None, shift: float = 0.0) -> np.ndarray:
-        """``C P`` (f, a, a) at ``s = shift + i w``, for a model that has the shift in its matrices."""
-        p = frequency_response(
-            self.model if model is None else model, w / (2 * np.pi), inputs=self.links.actuators,
-            outputs=self.links.sensors, bound=0.0, progress=False,
-        ).values  # fmt: skip
+        """``C P`` (f, a, a) at ``s = shift + i w``, for a model that has the shift in its matrices.
+
+        At an undamped resonance it is that beside it.
+        """
+        model = self.model if model is None else model
+        try:
+            p = frequency_response(
+                model,
+                w / (2 * np.pi),
+                inputs=self.links.actuators,
+                outputs=self.links.sensors,
+                bound=0.0,
+                progress=False,
+            ).values
+        except SingularResponseError:
+            if len(w) == 1:
+                return self.gain(w * (1.0 + DEPENDENT), model, shift)
+            half = len(w) // 2
+            return np.concatenate([self.gain(x, model, shift) for x in (w[:half], w[half:])])
         return self.links.at(shift + 1j * w) @ p
 
     @cached_property

@@ -42,6 +42,8 @@ def grid(
     swinging = poles[(poles.imag > low) & (poles.imag < high) & (np.abs(poles.real - shift) < poles.imag)]
     swinging = swinging[np.argsort(swinging.imag, kind="stable")]
     f, widths = swinging.imag, 2.0 * np.abs(swinging.real - shift)
+    if not shift:  # responses are infinite at undamped resonances, which the grid leaves out
+        widths[widths < DEPENDENT * f] = 0.0
     return about(name, f, widths, low, high, per_width)
 
 
