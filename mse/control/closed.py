@@ -64,8 +64,8 @@ class ClosedModel(Result):
     >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]], coordinates=["mass.x"])
     >>> closed = model.feedback({("mass.x", "mass.x"): mse.Controller.zpk([0.0], [-100.0], 40.0)}, name="damping")
     >>> np.round(closed.frequency_response([0.1], inputs=["mass.x"]).values[0], 4)
-    array([[ 1.5478-0.6446j],
-           [-0.0623-0.389j ]])
+    array([[ 1.4067-0.5826j],
+           [-0.1486-0.3526j]])
     """
 
     name: str

@@ -235,8 +235,8 @@ class Controller(Shown, ReadOnly):
         Examples
         --------
         >>> from scipy import signal
-        >>> mse.Controller.of(signal.TransferFunction([4.0, 0.0], [1.0, 2.0])).response([0.0, 1e6])
-        array([0.+0.e+00j, 4.+1.e-06j])
+        >>> mse.Controller.of(signal.TransferFunction([4.0, 0.0], [1.0, 2.0])).response([0.0, 1 / np.pi])
+        array([0.+0.j, 2.+2.j])
         """
         if isinstance(controller, Controller):
             return controller if not delay else replace(controller, delay=controller.delay + delay)

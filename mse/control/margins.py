@@ -60,7 +60,7 @@ class Margins(Result):
     >>> damper = mse.Controller.zpk([0.0], [-10.0], 20.0, delay=0.01)
     >>> margins = model.feedback({("mass.x", "mass.x"): damper}).margins()
     >>> print(f"gain margin {margins.gain_margin:.4f}, largest sensitivity {margins.sensitivity:.4f}")
-    gain margin 49.0955, largest sensitivity 1.1119
+    gain margin 51.2806, largest sensitivity 1.1468
     """
 
     name: str

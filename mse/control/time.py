@@ -26,12 +26,9 @@ if TYPE_CHECKING:
     from .closed import ClosedModel
 
 
-def state_space(
-    closed: ClosedModel, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
-) -> StateSpace:
-    """See :meth:`.ClosedModel.state_space`."""
-    model, links = closed.linear, closed.links
-    for link in links.all:
+def refuse_not_rational(closed: ClosedModel) -> None:
+    """Refuse controllers that no state space has: sampled ones, delays, and those that differentiate."""
+    for link in closed.links.all:
         controller, who = link.controller, f"{closed.name}: the controller of loop {link.loop!r}"
         if controller.dt is not None:
             raise ModelError(
@@ -48,6 +45,14 @@ def state_space(
                 f"{who} has {len(controller.zeros)} zeros and {len(controller.poles)} poles, so it differentiates; expected a "
                 "proper one in time; give it poles at high frequency"
             )
+
+
+def state_space(
+    closed: ClosedModel, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+) -> StateSpace:
+    """See :meth:`.ClosedModel.state_space`."""
+    refuse_not_rational(closed)
+    model, links = closed.linear, closed.links
     i, o = (
         positions(closed.name, what, given, known)
         for what, given, known in (("input", inputs, closed.inputs), ("output", outputs, closed.outputs))

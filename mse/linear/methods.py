@@ -441,6 +441,7 @@ class Analyses:
         loop     actuator u  sensor y  controller C
         -------  ----------  --------  -------------------
         damping  mass.x      mass.x    continuous, gain 40
+        stable
         """
         from ..control.closed import feedback
 
