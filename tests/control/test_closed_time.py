@@ -145,6 +145,36 @@ def test_sampled_and_continuous_loops_run_together():
     np.testing.assert_allclose(beside[10:-1], -20.0 * velocity[10:-1], atol=0.03 * np.abs(beside).max())
 
 
+def test_sampled_sensors_that_feel_their_actuator_at_once_read_the_command_before():
+    """A spring between a base and a force sensor: u_k = -k_c F(u_{k-1}), with the swing of a mass beside it."""
+    system = mse.MSystem("stage", gravity=(0, 0, 0))
+    base, scale = system.add(mse.PositionActuator("base")), system.add(mse.ForceSensor("scale"))
+    mass = system.add(mse.RigidBody("mass", mass=2.0, inertia=0.1))
+    spring = system.add(mse.Bushing("spring", stiffness=800.0))
+    system.clamp(system.ground, base.frame(1))
+    system.clamp(base.frame(0), scale.frame(1))
+    system.clamp(scale.frame(0), spring.frame(1))
+    system.clamp(mass.frame(0), spring.frame(0))
+    linear, dt = system.find_working_point().linearize(), 0.01
+    sign = np.sign(linear.state_space(inputs=["base.x"], outputs=["scale.fx"]).D[0, 0])
+    for gain, stable in ((2e-4, True), (-2e-4, False)):
+        closed = linear.feedback({("base.x", "scale.fx"): mse.Controller.zpk([], [], sign * gain, dt=dt)})
+        w, c = 20.0, gain * 800.0
+        # m x'' = 800 (u - x), F = 800 (u - x), u_k = -c (u_{k-1} - x_k)
+        p = np.array([[np.cos(w * dt), np.sin(w * dt) / w], [-w * np.sin(w * dt), np.cos(w * dt)]])
+        g = np.array([1 - np.cos(w * dt), w * np.sin(w * dt)])
+        u = np.array([c, 0.0, -c])
+        whole = np.vstack([np.hstack([p, np.zeros((2, 1))]) + np.outer(g, u), u])
+        for z in np.linalg.eigvals(whole):
+            assert np.abs(closed.poles() - z).min() < 1e-9
+        assert closed.stable == stable == (np.abs(np.linalg.eigvals(whole)).max() < 1.0)
+        run = closed.simulate(duration=0.5, dt=dt, initial={"mass.x": 1e-3}, outputs=["base.x command"])
+        state = np.array([1e-3, 0.0, 0.0])
+        for k in range(50):
+            state = whole @ state
+            assert run["base.x command"][k] == pytest.approx(state[2], rel=1e-9, abs=1e-15)
+
+
 def test_steps_that_do_not_fit_a_sampling_time_are_refused():
     closed = oscillator().feedback({PAIR: sampled_pd(60.0)})
     for dt, better in ((3e-3, "0.0025"), (0.01, "0.005")):
