@@ -117,6 +117,7 @@ _LATER = {
 
 # Results and their parts, which mse makes: names for annotations, not for dir(mse).
 _RESULTS = {
+    "Balanced": ".analysis.time.balanced",
     "BeamLoads": ".elements.beam_loads",
     "Clamp": ".model.system",
     "ClosedModel": ".control.closed",
@@ -163,6 +164,7 @@ if _typing.TYPE_CHECKING:
     from .analysis.modes.tracking import track as track
     from .analysis.noise.budget import NoiseBudget as NoiseBudget
     from .analysis.noise.spectra import Spectrum as Spectrum
+    from .analysis.time.balanced import Balanced as Balanced
     from .analysis.time.left_out import LeftOut as LeftOut
     from .analysis.time.recording import read_recording as read_recording
     from .analysis.time.response import Crossing as Crossing

@@ -26,7 +26,7 @@ _DOUBT = 0.5
 # Of a frequency: modes so near to each other are one family, whose shapes may turn into each other, and cross without smaller
 # steps.  From 1e-6 to 1e-3 tests/analysis/modes/test_tracking.py passes.
 _FAMILY = 1e-4
-# Of the interval between two values: steps are not made smaller.  With 1e-3 tests/analysis/modes/test_tracking.py fails.
+# Of the interval between two values: steps are not made smaller.  With 1e-2 tests/analysis/modes/test_tracking.py fails.
 _FINEST = 2.0**-16
 _BY_FREQUENCY = 1e-3  # of a correlation: what decides between shapes that do not move, of motions inside exact beams
 

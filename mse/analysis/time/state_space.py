@@ -27,6 +27,7 @@ from ...progress.tasks import BUILDING, shown_as
 from ...results import Result
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
+from .balanced import Balanced
 from .free_motions import free_motions
 from .left_out import LeftOut
 from .massless import Condensed, condense, separated
@@ -74,6 +75,8 @@ class StateSpace(Result):
     left_out : LeftOut or None
         Where only motions up to a frequency were kept: what the others would add, and bounds on it.  States are then named
         by the modes, "mode 0" and its rate "mode 0'".
+    balanced : Balanced or None
+        Where it was reduced by balanced truncation: the error of that.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class StateSpace(Result):
     zeros: int = scalar(int, default=0)
     parameters: ParameterRecord = recorded_parameters()
     left_out: LeftOut | None = entry("part", options={"cls": LeftOut}, sign="up_to_hz", default=None)
+    balanced: Balanced | None = entry("part", options={"cls": Balanced}, sign="hankel", default=None)
 
     @classmethod
     def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
@@ -152,6 +156,37 @@ class StateSpace(Result):
         from ...tools.exchange.control_systems import control_names
 
         return control_names(self)
+
+    def reduced(self, *, order: int | None = None, error: float | None = None) -> StateSpace:
+        """A state space of fewer states by balanced truncation (SLICOT's AB09AD; extra ``reduction``).
+
+        Motions that inputs hardly drive and outputs hardly see are left out, whatever their frequency.  Free, undamped and
+        growing motions are kept as they are; names of inputs and outputs and D, too, so that responses fall at high frequencies
+        as they did.
+
+        Parameters
+        ----------
+        order : int, optional
+            Number of states wanted, those kept among them.
+        error : float, optional
+            Instead of an order: largest error of a response, as a share of the largest response of its output and input.
+
+        Returns
+        -------
+        StateSpace
+            The reduced one; ``balanced`` states a bound on the error of each response (K. Glover, Int. J. Control 39 (1984)
+            1115).
+
+        Raises
+        ------
+        ModelError
+            Neither or both are given, the order is below the number of states that are kept, or nothing decays.
+        MissingPackageError
+            slycot is not installed.
+        """
+        from ...tools.reduction import reduced
+
+        return reduced(self, order, error)
 
     def to_control(self) -> control.StateSpace:
         """The same system for python-control (extra ``control``).
@@ -215,7 +250,7 @@ class StateSpace(Result):
         )  # fmt: skip
         names = "States: " + ", ".join(self.states[:36]) + (" ..." if len(self.states) > 36 else "")
         free = [Table("Free (zero stiffness): " + ", ".join(self.free))] if self.free else []
-        left = [self.left_out.table()] if self.left_out is not None else []
+        left = [part.table() for part in (self.left_out, self.balanced) if part is not None]
         return Table(
             head, columns, rows, notes=["one pole of each conjugate pair"], more=[*free, Table(names), *left], most=40
         )
