@@ -21,6 +21,7 @@ SAYS = {
     "kagra_type_bp": "apart by at most 5e-08 and 1e-03",
     "torsion_balance": "1.281e-10 N m turn it by 1.3008 mrad; by hand 1.3008 mrad",
     "inverted_pendulum": "it falls over with 25.513 kg; by hand with 25.513 kg",
+    "pre_isolator": "by hand 0.20944 Hz, Q 73.41",
     "turning_over": "modes at [0.603238 1.618019] Hz, by hand [0.603238 1.618019] Hz",
     "slider_crank": "torque from -21.685 to 22.320 N m",
     "flexure_stage": "by hand: 13.4 times its weight",
