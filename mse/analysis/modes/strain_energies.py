@@ -20,7 +20,6 @@ Label = tuple[str, str]
 # Of a loss factor: dissipation of an exact member is linear in it to the square of this.  From 1e-8 to 1e-4
 # tests/analysis/modes/test_strain_energies.py passes.
 _LITTLE = 1e-6
-_TOLD = 0.005  # shares that tables show, as they do for participations
 _LISTED = 3  # of the largest in one line
 
 
@@ -109,7 +108,7 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
             Such as ``wire axial 96 %, gravity 4 %``; empty for a free motion.
         """
         largest = list(self.of_mode(number).items())[:_LISTED]
-        return ", ".join(f"{' '.join(label)} {100 * x:.0f} %" for label, x in largest if abs(x) >= _TOLD)
+        return ", ".join(f"{' '.join(label)} {100 * x:.0f} %" for label, x in largest if round(100 * x))
 
     def table(self) -> Table:
         columns = (Column("mode", digits=1), "strain energy")

@@ -14,6 +14,7 @@ from ...display import Column, Table
 from ...errors import ModelError
 from ...model.system import MSystem
 from ...numerics.blas_threads import one_thread
+from ...numerics.precision import NOTHING
 from ...progress.tasks import Show, Task
 from ...results import Result
 from ...statics.working_point import WorkingPoint
@@ -28,7 +29,6 @@ _DOUBT = 0.5
 _FAMILY = 1e-4
 # Of the interval between two values: steps are not made smaller.  With 1e-2 tests/analysis/modes/test_tracking.py fails.
 _FINEST = 2.0**-16
-_BY_FREQUENCY = 1e-3  # of a correlation: what decides between shapes that do not move, of motions inside exact beams
 
 
 class ModeTracks(Result):
@@ -249,7 +249,8 @@ def _paired(before: _Point, after: _Point) -> tuple[_Point, np.ndarray]:
     f, g = np.abs(before.s), np.abs(after.s)
     alike = np.abs(before.shapes.conj().T @ (mass @ after.shapes))
     near = np.abs(f[:, None] - g) / np.maximum(np.maximum(f[:, None], g), np.finfo(float).tiny)
-    _, chosen = linear_sum_assignment(alike - _BY_FREQUENCY * near, maximize=True)
+    # frequency decides between shapes that do not move, of motions inside exact beams
+    _, chosen = linear_sum_assignment(alike - NOTHING * near, maximize=True)
     s, shapes, shares = after.s[chosen], after.shapes[:, chosen].astype(complex), after.shares[:, chosen]
     old = before.shapes.astype(complex)
     for values, columns, other in ((f, old, shapes), (np.abs(s), shapes, old)):
@@ -259,7 +260,7 @@ def _paired(before: _Point, after: _Point) -> tuple[_Point, np.ndarray]:
     moved = np.diag(alike).copy()
     np.fill_diagonal(alike, 0.0)
     second = np.maximum(alike.max(axis=0, initial=0.0), alike.max(axis=1, initial=0.0))
-    doubtful = (second > _DOUBT * moved) & (second > _BY_FREQUENCY)
+    doubtful = (second > _DOUBT * moved) & (second > NOTHING)
     doubtful |= _crossing(f, np.abs(s))
     return after._replace(s=s, shapes=shapes, shares=shares), np.flatnonzero(doubtful)
 

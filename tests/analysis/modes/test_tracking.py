@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mse
+from mse import Pose
 
 
 def two(coupling: float, loss=(0.0, 0.0)) -> mse.MSystem:
@@ -27,7 +28,7 @@ def test_frequencies_and_shares_beside_a_veering():
     np.testing.assert_allclose(tracks.participation[0], [[0.0097, 0.9903], [0.9903, 0.0097]], atol=5e-5)
 
 
-@pytest.mark.parametrize("values", [(90.0, 110.0), (90.0, 102.0, 110.0), (110.0, 90.0), np.linspace(90.0, 110.0, 41)])
+@pytest.mark.parametrize("values", [(90.0, 110.0), (90.0, 102.0, 110.0), (110.0, 90.0), np.linspace(90.0, 110.0, 9)])
 def test_lines_veer_where_they_are_coupled_and_cross_where_not(values):
     for coupling in (0.0, 0.2):
         tracks = mse.track(two(coupling), "k0.stiffness", values)
@@ -62,6 +63,22 @@ def test_equal_frequencies_are_followed_as_a_subspace():
     length = tracks.values + 9.81 / 1e5
     for line in (0, 1):
         np.testing.assert_allclose(tracks.frequencies_hz[:, line], np.sqrt(9.81 / length) / (2 * np.pi), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_motions_inside_an_exact_beam_are_told_by_their_frequency():
+    """Clamped at both ends it moves nothing outside; beside it a mass on a spring crosses the first of its modes."""
+    system = mse.MSystem("string", gravity=(0, 0, 0))
+    string = mse.RoundBeam("string", length=1.0, radius=1e-3, form="exact")
+    system.add(string, between=(system.ground, system.ground @ Pose.dx(1.0005)))
+    mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=1.0))
+    system.add(mse.Prismatic("slide", stiffness=1e3), between=(mass, system.ground))
+    inside = system.find_working_point().linearize().modes(5).frequencies_hz[1:5:2]
+    low, high = ((2 * np.pi * f) ** 2 for f in (0.9 * inside[0], 1.1 * inside[0]))
+    tracks = mse.track(system, "slide.stiffness", [low, high], count=3)
+    assert tracks.lines[0] == "mass.z" and not tracks.notes
+    np.testing.assert_allclose(tracks.frequencies_hz[:, 0], np.sqrt(tracks.values) / (2 * np.pi), rtol=1e-6)
+    np.testing.assert_allclose(tracks.frequencies_hz[:, 1:], inside[0], rtol=1e-6)
 
 
 def test_the_lowest_few_are_followed_where_others_come_below_them():
