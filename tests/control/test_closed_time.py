@@ -145,6 +145,14 @@ def test_sampled_and_continuous_loops_run_together():
     np.testing.assert_allclose(beside[10:-1], -20.0 * velocity[10:-1], atol=0.03 * np.abs(beside).max())
 
 
+def spring_by_force(c: float, dt: float) -> np.ndarray:
+    """m x'' = 800 (u - x), F = 800 (u - x), u_k = -c (u_{k-1} - x_k): x, x' and u from sample to sample, for m = 2."""
+    turn = 20.0 * dt
+    p = np.array([[np.cos(turn), np.sin(turn) / 20.0], [-20.0 * np.sin(turn), np.cos(turn)]])
+    g, u = np.array([1 - np.cos(turn), 20.0 * np.sin(turn)]), np.array([c, 0.0, -c])
+    return np.vstack([np.hstack([p, np.zeros((2, 1))]) + np.outer(g, u), u])
+
+
 def test_sampled_sensors_that_feel_their_actuator_at_once_read_the_command_before():
     """A spring between a base and a force sensor: u_k = -k_c F(u_{k-1}), with the swing of a mass beside it."""
     system = mse.MSystem("stage", gravity=(0, 0, 0))
@@ -159,15 +167,12 @@ def test_sampled_sensors_that_feel_their_actuator_at_once_read_the_command_befor
     sign = np.sign(linear.state_space(inputs=["base.x"], outputs=["scale.fx"]).D[0, 0])
     for gain, stable in ((2e-4, True), (-2e-4, False)):
         closed = linear.feedback({("base.x", "scale.fx"): mse.Controller.zpk([], [], sign * gain, dt=dt)})
-        w, c = 20.0, gain * 800.0
-        # m x'' = 800 (u - x), F = 800 (u - x), u_k = -c (u_{k-1} - x_k)
-        p = np.array([[np.cos(w * dt), np.sin(w * dt) / w], [-w * np.sin(w * dt), np.cos(w * dt)]])
-        g = np.array([1 - np.cos(w * dt), w * np.sin(w * dt)])
-        u = np.array([c, 0.0, -c])
-        whole = np.vstack([np.hstack([p, np.zeros((2, 1))]) + np.outer(g, u), u])
+        whole = spring_by_force(gain * 800.0, dt)
         for z in np.linalg.eigvals(whole):
             assert np.abs(closed.poles() - z).min() < 1e-9
         assert closed.stable == stable == (np.abs(np.linalg.eigvals(whole)).max() < 1.0)
+        edge = spring_by_force(gain * 800.0 * closed.margins().gain_margin, dt)
+        assert np.abs(np.abs(np.linalg.eigvals(edge)) - 1.0).min() < 1e-9
         run = closed.simulate(duration=0.5, dt=dt, initial={"mass.x": 1e-3}, outputs=["base.x command"])
         state = np.array([1e-3, 0.0, 0.0])
         for k in range(50):
