@@ -16,6 +16,7 @@ Damping       EddyCurrentDamper
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Losses        LossTable, Zener, Thermoelastic, SurfaceLoss
 Materials     Material, materials
+Wheels        RollingDisc, RollingSphere
 Loads         Load
 Drives        ForceActuator, PositionActuator
 Sensors       ForceSensor, PositionSensor
@@ -53,6 +54,8 @@ from .elements import Prismatic as Prismatic
 from .elements import Revolute as Revolute
 from .elements import RigidBody as RigidBody
 from .elements import Rod as Rod
+from .elements import RollingDisc as RollingDisc
+from .elements import RollingSphere as RollingSphere
 from .elements import RoundBeam as RoundBeam
 from .elements import SectionBeam as SectionBeam
 from .elements import Spherical as Spherical

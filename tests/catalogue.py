@@ -331,6 +331,8 @@ CATALOGUE = {
     "plates with a charge": Entry(lambda: Plates("it")),
     "quadratic drag": Entry(lambda: QuadraticDrag("it")),
     "knife edge": Entry(lambda: KnifeEdge("it")),
+    "RollingDisc": Entry(lambda: mse.RollingDisc("it", axis=(0.1, 1.0, 0.2), radius=0.5)),
+    "RollingSphere": Entry(lambda: mse.RollingSphere("it", radius=0.5)),
     "thruster": Entry(lambda: Thruster("it")),
     "gauge": Entry(lambda: Gauge("it")),
     "by differences": Entry(lambda: Adhesion("it")),

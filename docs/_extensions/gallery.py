@@ -27,7 +27,7 @@ FIELDS = {
         "kagra_type_bp",
     ),
     "Precision mechanisms": ("flexure_stage", "hexapod", "torsion_balance"),
-    "Large motions": ("turning_over", "slider_crank"),
+    "Large motions": ("turning_over", "slider_crank", "rotor", "bicycle"),
     "Beams, wires and flexible bodies": ("cantilever_blade", "violin_modes", "body_from_finite_elements"),
 }
 ORDER = tuple(name for names in FIELDS.values() for name in names)

@@ -16,7 +16,7 @@ sum of all torques vanishes, and stiffness is taken along ``exp([a]x)`` everywhe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..elements.records import MOTION
+from ..elements.records import MOTION, REACTION
 from ..kernels.masses import cross_matrices
 from ..linear.joint_constraints import JointRows
 from ..linear.linear_model import LinearModel
@@ -35,18 +35,19 @@ from ..model.configuration import Configuration
 from ..model.evaluation import Evaluation
 from ..model.flow_constraints import FlowConstraints
 from ..model.groups import Group
+from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
-from ..numerics.precision import left_by_rounding
 from ..numerics.sparse_tools import empty
 from ..statics.forces import forces_on_frames, tensions
 from ..statics.scales import coordinate_scale
-from .accelerations import Equations
+from .accelerations import Equations, Terms
 from .inertia import cross
+from .rolling import divided, with_flows
 from .slopes import Slopes, slopes
 
 
 class Moving:
-    """A system in motion: velocities v and accelerations a (n,), and multipliers (m,) of its constraints.
+    """A system in motion: velocities v and accelerations a (n,), and multipliers of its constraints (m,) and of its flows (f,).
 
     It stands for a working point where the elements' static parts are taken.
     """
@@ -54,11 +55,11 @@ class Moving:
     converged = False
     load_factor = 1.0
 
-    def __init__(
-        self, name: str, equations: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray
-    ):
-        self.name, self.equations, self.here = name, equations, here
-        self.v, self.a, self.multipliers = v, a, multipliers
+    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, terms: Terms):
+        self.name, self.equations, self.here = equations.topology.source.name, equations, here
+        self.v, self.a = v, a
+        found = equations.multipliers(here, terms, a, equations.flow_rows(here, v)[0])
+        self.multipliers, self.of_flows = np.split(found, [equations.assembly.constraint_count])
         self._topology, self._assembly, self.state = equations.topology, equations.assembly, here.state
 
     @property
@@ -95,16 +96,31 @@ class Moving:
         return self.equations._own(group, coordinates, of_frames)
 
 
+class About(NamedTuple):
+    """A linear model about a motion whose flow constraints are still open: ``rows x' + turning x = 0``, each (f, n + l)."""
+
+    model: LinearModel
+    rows: sp.csr_matrix
+    turning: sp.csr_matrix
+
+
 @one_thread
 def linearize(moving: Moving, turning: np.ndarray | None = None) -> LinearModel:
     """The linear model about a motion, along axes that turn at ``turning`` (units, 3) rad/s with each unit; see the module."""
-    expansion = Expansion(moving, None)
-    added = [*_added(moving, expansion)]
+    found = about(moving, turning)
+    return with_flows(*found) if found.rows.shape[0] else found.model
+
+
+def about(moving: Moving, turning: np.ndarray | None = None) -> About:
+    """The same with the rows of flow constraints, where these are no constraints of positions as they are at rest."""
+    expansion, rolls = Expansion(moving, None), bool(moving.v.any())
+    flows = _Flows(moving, expansion)
+    added = [*_added(moving, expansion), *flows.loads]
     for part in added:
         expansion.inertia = expansion.inertia + part.load
     pattern = expansion.pattern
-    none = FlowConstraints(empty(0, pattern.size), [])
-    joints = JointRows(moving, expansion.clusters, expansion.constraints, none, pattern, None)
+    held = FlowConstraints(empty(0, pattern.size), flows.numbers) if rolls else expansion.flows
+    joints = JointRows(moving, expansion.clusters, expansion.constraints, held, pattern, None)
     frame = _Axes(moving, expansion, pattern.size + len(joints.names), turning)
     mass, dampings, motions = sp.csr_matrix((frame.width,) * 2), [], []
     for part in added:
@@ -112,31 +128,24 @@ def linearize(moving: Moving, turning: np.ndarray | None = None) -> LinearModel:
         mass = mass + m
         dampings.append(((part.owner, part.mechanism), damping))
         motions.append(((part.owner, MOTION), stiffness))
-    even, odd = _divided(dampings)
+    even, odd = divided(dampings)
     model = expansion.model(joints, mass.tocsr(), ListedParts.of(even, frame.width, "damping"), None, None)
     gyroscopic = sum((k for _, k in odd), sp.csr_matrix((frame.width,) * 2))
     at_rest = model.full_stiffness
-    even, odd = _divided(motions, abs(at_rest).max() if at_rest.nnz else 0.0)
+    even, odd = divided(motions, abs(at_rest).max() if at_rest.nnz else 0.0)
     static = expansion.skew(frame.width, {}) if expansion.without_energy else None
     odd = [*(() if static is None else static.circulatory.items()), *(((who, CIRCULATORY), k) for (who, _), k in odd)]
     if gyroscopic.nnz or odd:
         model = replace(model, skew=SkewParts(split(gyroscopic)[1], ListedParts.of(odd, frame.width)))
     if even:
         model = replace(model, parts=JoinedParts(model.parts, ListedParts.of(even, frame.width)))
-    return model
-
-
-def _divided(matrices: list, size: float = 0.0) -> tuple[list, list]:
-    """The symmetric and the skew parts of matrices with labels, without what is rounding of the largest entry, or of ``size``."""
-    size = left_by_rounding() * max([size, *(abs(k).max() for _, k in matrices if k.nnz)])
-    even, odd = [], []
-    for label, k in matrices:
-        for found, part in zip((even, odd), split(k), strict=True):
-            part.data[np.abs(part.data) <= size] = 0.0
-            part.eliminate_zeros()
-            if part.nnz:
-                found.append((label, part))
-    return even, odd
+    rows, turns = flows.rows, flows.turning
+    if not rolls:
+        rows, turns = rows[:0], turns[:0]
+    # of flows the last ones among w are the forces of
+    own = sp.csr_matrix((rows.shape[0], frame.width - rows.shape[0]))
+    forces = sp.hstack([own, -sp.identity(rows.shape[0])], format="csr") if rows.shape[0] else own
+    return About(model, (rows @ frame.z + forces).tocsr(), (turns @ frame.z + rows @ frame.rate).tocsr())
 
 
 class _Added(NamedTuple):
@@ -162,14 +171,69 @@ def _added(moving: Moving, expansion: Expansion) -> Iterator[_Added]:
         for found in slopes(part, at, v, a):
             force, *matrices = on_bodies(found, levers, w, change)
             for k, el in enumerate(g.elements):
-                on = np.flatnonzero(rows[k] >= 0)
-                place = rows[k][on]
-                i, j = np.repeat(place, len(place)), np.tile(place, len(place))
-                shape = (clusters.size,) * 2
-                own = (sp.csr_matrix((x[k][np.ix_(on, on)].ravel(), (i, j)), shape=shape) for x in matrices)
-                load = np.zeros(clusters.size)
-                np.add.at(load, place, force[k][on])
-                yield _Added(el.owner, found.mechanism, *own, load)
+                yield _landed(el.owner, found.mechanism, rows[k], force[k], [x[k] for x in matrices], clusters.size)
+
+
+class _Flows:
+    """Rows of flow constraints on the coordinates of clusters, how they turn, and the stiffness of their forces."""
+
+    def __init__(self, moving: Moving, expansion: Expansion):
+        e, at, clusters = moving.equations, expansion.at, expansion.clusters
+        velocities, faster = moving.frames
+        self.loads: list[_Added] = []
+        self.numbers: list[tuple[Element, np.ndarray]] = []
+        rows, turns, first = [sp.csr_matrix((0, clusters.size))], [sp.csr_matrix((0, clusters.size))], 0
+        for part in e.flows:
+            v = e._own(part, moving.v, velocities)
+            found = part.terms(at, v)
+            levers = expansion.levers[part.frames]
+            w, change = (x[part.frames][:, :, 3:] for x in (velocities, faster))
+            given = moving.of_flows[first : first + len(v) * part.count].reshape(len(v), part.count)
+            none = np.zeros((len(v), *found.turning.shape[2:]))
+            force, by_x = (np.einsum("er,er...->e...", given, x) for x in (found.rows, found.turning))
+            load, *matrices = on_bodies(Slopes(REACTION, force, by_x, none, none), levers, w, change)
+            t, t1, turn = _carried(levers, w, v.shape[1])
+            place = clusters._coordinates(part)
+            for k, el in enumerate(part.elements):
+                self.numbers.append((el, first + np.arange(part.count)))
+                first += part.count
+                self.loads.append(
+                    _landed(el.owner, REACTION, place[k], load[k], [x[k] for x in matrices], clusters.size)
+                )
+                on = place[k] >= 0
+                for out, own in (
+                    (rows, found.rows[k] @ t[k]),
+                    (turns, (found.by_x[k] - found.rows[k] @ turn[k]) @ t[k] + found.rows[k] @ t1[k]),
+                ):
+                    i, j = np.indices(own[:, on].shape)
+                    values = own[:, on].ravel(), (i.ravel(), place[k][on][j.ravel()])
+                    out.append(sp.csr_matrix(values, shape=(part.count, clusters.size)))
+        self.rows, self.turning = sp.vstack(rows, format="csr"), sp.vstack(turns, format="csr")
+
+
+def _landed(
+    owner: str, mechanism: str, place: np.ndarray, force: np.ndarray, matrices: Sequence[np.ndarray], size: int
+) -> _Added:
+    """Forces (n,) and matrices (n, n) of one element on all coordinates, at ``place`` (n,), negative on the ground."""
+    on = np.flatnonzero(place >= 0)
+    i, j = np.repeat(place[on], len(on)), np.tile(place[on], len(on))
+    own = (sp.csr_matrix((x[np.ix_(on, on)].ravel(), (i, j)), shape=(size, size)) for x in matrices)
+    load = np.zeros(size)
+    np.add.at(load, place[on], force[on])
+    return _Added(owner, mechanism, *own, load)
+
+
+def _carried(levers: np.ndarray, w: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``T``, ``T'`` and ``[w]x`` on turns, each (E, n, n), of elements with frames at ``levers`` (E, F, 3) that turn at w."""
+    count, frames = levers.shape[:2]
+    t, t1, turn = np.zeros((3, count, n, n))
+    t[:] = np.eye(n)
+    for k in range(frames):
+        d, a = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
+        t[:, d, a] = -cross_matrices(levers[:, k])
+        t1[:, d, a] = -cross_matrices(cross(w[:, k], levers[:, k]))
+        turn[:, a, a] = cross_matrices(w[:, k])
+    return t, t1, turn
 
 
 def on_bodies(
@@ -179,21 +243,17 @@ def on_bodies(
 
     ``levers``, ``w`` and ``change`` (E, F, 3) are the levers of frames, their angular velocities and accelerations.
     """
-    count, n = found.force.shape
-    t, t1, t2, turn, turn1 = np.zeros((5, count, n, n))
-    t[:] = np.eye(n)
-    half, lever = np.zeros((2, count, n, n))
+    t, t1, turn = _carried(levers, w, found.force.shape[1])
+    t2, turn1, half, lever = np.zeros((4, *t.shape))
     for k in range(levers.shape[1]):
         d, a = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
         r, f = levers[:, k], found.force[:, d]
-        speed = cross(w[:, k], r)
-        t[:, d, a] = -cross_matrices(r)
-        t1[:, d, a] = -cross_matrices(speed)
-        t2[:, d, a] = -cross_matrices(cross(change[:, k], r) + cross(w[:, k], speed))
-        turn[:, a, a], turn1[:, a, a] = cross_matrices(w[:, k]), cross_matrices(change[:, k])
+        t2[:, d, a] = -cross_matrices(cross(change[:, k], r) + cross(w[:, k], cross(w[:, k], r)))
+        turn1[:, a, a] = cross_matrices(change[:, k])
         half[:, a, a] = 0.5 * cross_matrices(found.force[:, a])
         both = f[:, :, None] * r[:, None, :]
-        lever[:, a, a] = 0.5 * (both + both.transpose(0, 2, 1)) - np.einsum("ei,ei->e", f, r)[:, None, None] * np.eye(3)
+        lever[:, a, a] = 0.5 * (both + both.transpose(0, 2, 1))
+        lever[:, a, a] -= np.einsum("ei,ei->e", f, r)[:, None, None] * np.eye(3)
     damping = found.by_v - found.mass @ turn
     stiffness = found.by_x + half - found.by_v @ turn - found.mass @ turn1
     back = t.transpose(0, 2, 1)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
+from ..elements import laws
 from ..errors import ModelError
 from ..kernels.assembling import shift_to_reference
 from ..model.assembly import Assembly
@@ -28,6 +29,8 @@ from ..model.topology import Topology
 from ..numerics.precision import left_by_rounding
 from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
+from ..statics.forces import joint_reactions
+from .flows import FlowPart
 from .inertia import GroupInertia, cross
 from .input_forces import InputForces
 
@@ -65,6 +68,7 @@ class Equations:
         groups = [forceful.get(tuple(kind.members)) or Group(topology, kind, -1) for kind in moving]
         self.parts = [GroupInertia(g) for g in groups]
         self._rows = [assembly._coordinates(g) for g in groups]
+        self.flows = [FlowPart(topology, kind) for kind in topology.kinds if kind.cls.defines("flow_constraint")]
         self.inputs = InputForces(assembly, None) if inputs is None else inputs
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
 
@@ -182,39 +186,103 @@ class Equations:
                 out[numbers[:, r]] = bend + np.sum(slopes[:, r, : faster.shape[1]] * faster, axis=1)
         return out[:-1]
 
+    def flow_rows(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+        """Rows A (f, n) of flow constraints, None without any, and ``(dA/dt) v`` (f,)."""
+        if not self.flows:
+            return None, np.zeros(0)
+        at, n = here.configuration, self.size
+        moving, turning = self.frame_motions(at, v)
+        found, bends = [], []
+        for part in self.flows:
+            own, levers = self._own(part, v, moving), self._levers(part, at)
+            rows, by_x, _ = part.terms(at, own)
+            faster = _by_turning(part, turning)
+            bend = np.einsum("eri,ei->er", by_x, own) + np.einsum("eri,ei->er", rows[:, :, : faster.shape[1]], faster)
+            place = self.assembly._coordinates(part)
+            whole = np.zeros((*rows.shape[:2], n + 1))  # the last one is the ground
+            for k in range(levers.shape[1]):
+                rows[:, :, 6 * k + 3 : 6 * k + 6] += np.cross(levers[:, None, k], rows[:, :, 6 * k : 6 * k + 3])
+            for e in range(len(rows)):
+                np.add.at(whole[e], (slice(None), place[e]), rows[e])
+            found.append(whole.reshape(-1, n + 1)[:, :n])
+            bends.append(bend.ravel())
+        return np.vstack(found), np.concatenate(bends)
+
     def accelerations(self, here: Evaluation, v: np.ndarray, time: float) -> tuple[np.ndarray, Terms]:
         """Accelerations (n,) in a state at velocities v (n,) and a time (s), and their terms; NaN where a law is undefined."""
         terms = self.terms(here, v, time)
         if not all(np.isfinite(x).all() for x in (terms.force, terms.mass, terms.bend, here.constraint_entries[1])):
             return np.full(self.size, np.nan), terms
-        system, inputs = Constrained(self, here, terms.mass), self.inputs
+        rows, bend = self.flow_rows(here, v)
+        system, inputs, right = (
+            Constrained(self, here, terms.mass, rows),
+            self.inputs,
+            -np.concatenate([terms.bend, bend]),
+        )
         if not inputs.motors:
-            return system.solve(terms.force, -terms.bend), terms
-        a = system.solve(terms.force, inputs.accelerations(time) - terms.bend)
+            return system.solve(terms.force, right), terms
+        right[: len(terms.bend)] += inputs.accelerations(time)
+        a = system.solve(terms.force, right)
         # only constraints that move do work
         return a, terms._replace(driven=terms.driven + float(v @ (terms.mass @ a - terms.force)))
 
     def drift(self, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
-        """Rates (m,) by which velocities v (n,) are off from what constraints, and prescribed motions, allow."""
+        """Rates (m + f,) by which velocities v (n,) are off from what constraints, prescribed motions and flows allow."""
         found = here.slopes @ v if self.assembly.constraint_count else np.zeros(0)
-        return found - self.inputs.rates(time) if self.inputs.motors else found
+        if self.inputs.motors:
+            found = found - self.inputs.rates(time)
+        rows, _ = self.flow_rows(here, v)
+        return found if rows is None else np.append(found, rows @ v)
 
-    def multipliers(self, here: Evaluation, terms: Terms, acceleration: np.ndarray) -> np.ndarray:
-        """Multipliers (m,) of the constraints, the shortest ones where they depend on each other."""
-        if not self.assembly.constraint_count:
+    def multipliers(
+        self, here: Evaluation, terms: Terms, acceleration: np.ndarray, flows: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Multipliers of the constraints (m,), then of rows ``flows`` (f, n), the shortest ones where they are not unique."""
+        if not self.assembly.constraint_count and flows is None:
             return np.zeros(0)
-        metric, length = self.measure.metric, here.distances[1]
-        left = (terms.mass @ acceleration - terms.force) / metric
-        found = here.tangent().multipliers(left)
-        if not Tangent(here.constraints, self.assembly.factors, dense=True).unique:
-            found = rank(here.constraints).shortest(found)
-        return found / length
+        slopes, lengths = self.stacked(here, flows)
+        left = (terms.mass @ acceleration - terms.force) / self.measure.metric
+        tangent = Tangent(slopes, self.assembly.factors, dense=True)
+        found = tangent.multipliers(left)
+        if not tangent.unique:
+            found = rank(slopes).shortest(found)
+        return found / lengths
+
+    def stacked(self, here: Evaluation, extra: np.ndarray | None) -> tuple[sp.csr_matrix, np.ndarray]:
+        """Measured slopes (m, n) of unit length of all constraints, with ``extra`` rows last, and their lengths (m,)."""
+        metric = self.measure.metric
+        slopes, lengths = np.zeros((0, len(metric))), np.zeros(0)
+        if self.assembly.constraint_count:
+            slopes, lengths = here.constraints.toarray(), here.distances[1]
+        if extra is not None:
+            scaled = extra / metric
+            length = np.linalg.norm(scaled, axis=1)
+            length[length == 0.0] = 1.0
+            slopes, lengths = np.vstack([slopes, scaled / length[:, None]]), np.append(lengths, length)
+        return sp.csr_matrix(slopes), lengths
 
 
 def _by_turning(group: Group, turning: np.ndarray) -> np.ndarray:
     """Accelerations (E, 6 F) of the frames of elements that levers give, without angular ones."""
     frames = group.frames
     return np.concatenate([turning[frames], np.zeros((*frames.shape, 3))], axis=2).reshape(len(frames), -1)
+
+
+def all_reactions(
+    equations: Equations, here: Evaluation, multipliers: np.ndarray, of_flows: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Reaction outputs of joints and of all that constrains velocities, from multipliers of constraints (m,) and flows (f,)."""
+    a, at, first = equations.assembly, here.configuration, 0
+    found = joint_reactions(a, at, multipliers)
+    held = {el.path: n for g in a.groups for el, n in zip(g.elements, a.constraint_rows(g), strict=True)}
+    for part in equations.flows:
+        for el in part.elements:
+            own = multipliers[held[el.path]] if el.path in held else np.zeros(0)
+            given = np.concatenate([own, of_flows[first : first + part.count]])
+            first += part.count
+            if el.obj.reaction_outputs:
+                found[el.path] = laws.reactions(el.obj, at.frames(el.frames)) @ given
+    return found
 
 
 class Constrained:
@@ -226,15 +294,8 @@ class Constrained:
         self.mass = mass / np.outer(metric, metric)
         self._tangent, self.lengths = None, np.zeros(0)
         if equations.assembly.constraint_count or extra is not None:
-            slopes = here.constraints.toarray() if equations.assembly.constraint_count else np.zeros((0, len(metric)))
-            lengths = here.distances[1] if len(slopes) else np.zeros(0)
-            if extra is not None:
-                scaled = extra / metric
-                length = np.linalg.norm(scaled, axis=1)
-                length[length == 0.0] = 1.0
-                slopes, lengths = np.vstack([slopes, scaled / length[:, None]]), np.append(lengths, length)
-            self.lengths = lengths
-            self._tangent = Tangent(sp.csr_matrix(slopes), equations.assembly.factors, dense=True)
+            slopes, self.lengths = equations.stacked(here, extra)
+            self._tangent = Tangent(slopes, equations.assembly.factors, dense=True)
         basis = np.eye(len(metric)) if self._tangent is None else self._tangent.basis
         self._basis, self._inner = basis, basis.T @ self.mass @ basis
 

@@ -55,7 +55,9 @@ class Bodies:
     def of(cls, equations: Equations) -> Bodies | None:
         """None for a system that has not only rigid bodies on joints, or joints that are driven."""
         assembly, topology = equations.assembly, equations.topology
-        if equations.inputs.motors or topology.internal or assembly.bodies != topology.units or assembly.bodies < 2:
+        if equations.inputs.motors or equations.flows or topology.internal:
+            return None
+        if assembly.bodies != topology.units or assembly.bodies < 2:
             return None
         for part in equations.parts:
             kernels = part.cls.mass_kernel, part.cls.inertia_kernel

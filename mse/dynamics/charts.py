@@ -79,14 +79,16 @@ class Chart:
         """State and velocities at coordinates y (2 n + 2,), with constraints restored for both; ModelError where they cannot be."""
         e, n = self._equations, self._equations.size
         here, v = e.evaluation(displaced(self._state, y[:n]), t), y[n : 2 * n].copy()
-        if not e.assembly.constraint_count:
+        if not e.assembly.constraint_count and not e.flows:
             return Settled(here.followed().state, v, 0.0, 0.0)
-        distances, lengths = here.distances
-        drift = np.abs(e.drift(here, v, t) / lengths).max()
+        speed = np.abs(e.drift(here, v, t) / e.stacked(here, e.flow_rows(here, v)[0])[1]).max()
+        if not e.assembly.constraint_count:
+            here = here.followed()
+            return Settled(here.state, permitted(e, here, v, t), 0.0, float(speed))
         found = restored(here)
         if found is None:
             raise ModelError(open_at(here, t))
-        return Settled(found.state, permitted(e, found, v, t), float(np.abs(distances).max()), float(drift))
+        return Settled(found.state, permitted(e, found, v, t), float(np.abs(here.distances[0]).max()), float(speed))
 
 
 def displaced(state: State, x: np.ndarray) -> State:
@@ -99,8 +101,8 @@ def displaced(state: State, x: np.ndarray) -> State:
 
 def permitted(equations: Equations, here: Evaluation, v: np.ndarray, t: float) -> np.ndarray:
     """The velocities that constraints permit which differ from v (n,) by impulses of constraints alone."""
-    mass = equations.mass(here)
-    return v + Constrained(equations, here, mass).solve(np.zeros_like(v), -equations.drift(here, v, t))
+    system = Constrained(equations, here, equations.mass(here), equations.flow_rows(here, v)[0])
+    return v + system.solve(np.zeros_like(v), -equations.drift(here, v, t))
 
 
 def open_at(here: Evaluation, t: float) -> str:

@@ -55,7 +55,7 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
     found |= {name: float(force @ v) for name, force in inputs.each_force(moment.time, here).items()}
     if inputs.motors:
         acceleration, terms = e.accelerations(here, v, moment.time)
-        multipliers = e.multipliers(here, terms, acceleration)
+        multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
         rates = inputs.rates(moment.time)
         found |= {name: -float(multipliers[row] * rates[row]) for name, row in inputs.motors.items()}
     return found

@@ -8,9 +8,8 @@ import numpy as np
 
 from ..model.evaluation import Evaluation
 from ..model.sensors import readings
-from ..statics.forces import joint_reactions
 from ..validation.arguments import find, names
-from .accelerations import Equations
+from .accelerations import Equations, all_reactions
 from .coordinates import NamedCoordinates
 from .explicit import Moment
 
@@ -72,7 +71,8 @@ class Outputs:
     def _forces(self, here: Evaluation, moment: Moment) -> list[float]:
         e = self.equations
         acceleration, terms = e.accelerations(here, moment.v, moment.time)
-        multipliers = e.multipliers(here, terms, acceleration)
-        reactions = joint_reactions(e.assembly, here.configuration, multipliers)
+        given = e.multipliers(here, terms, acceleration, e.flow_rows(here, moment.v)[0])
+        multipliers, of_flows = np.split(given, [e.assembly.constraint_count])
+        reactions = all_reactions(e, here, multipliers, of_flows)
         found = [x for el in self._reacting for x in reactions[el.path].tolist()]
         return found + [-float(multipliers[row]) for row in self._drives.values()]

@@ -115,6 +115,8 @@ class _Run:
         self.equations, self.rtol, self.label = equations, rtol, topology.label
         self.topology, self.source = topology, source
         self.here = Evaluation.initial(equations.assembly).measured(self.equations.measure)
+        for part in equations.flows:
+            part.check(self.here.configuration)
         self.outputs = Outputs(equations, self.here, outputs)
         self.coordinates = self.outputs.coordinates
         self.watch: Watch | None = None
@@ -306,11 +308,6 @@ def refuse_unfit(topology: Topology) -> None:
             raise ModelError(
                 f"{el.obj.label}: its law is a dynamic stiffness, of frequencies; expected laws in time for a motion; take a "
                 "member with discrete segments, or the linear model's frequency response"
-            )
-        if kind.cls.defines("flow_constraint"):
-            raise ModelError(
-                f"{el.obj.label}: it constrains velocities (flow_constraint), which motions do not know yet; expected "
-                "constraints of positions; write it as a constraint, or take the linear model"
             )
     if topology.lossy:
         el = topology.elements[topology.lossy[0]]

@@ -235,8 +235,10 @@ def moving(
         target += six.tolist()
         rows.append(_frame_rows(here, frame))
     rows, target = np.vstack(rows), np.array(target)
+    flows, _ = equations.flow_rows(here, v)
+    extra = rows if flows is None else np.vstack([flows, rows])
     right = np.concatenate([-off, target - rows @ v])
-    v = v + Constrained(equations, here, equations.mass(here), rows if len(rows) else None).solve(
+    v = v + Constrained(equations, here, equations.mass(here), extra if len(extra) else None).solve(
         np.zeros_like(v), right
     )
     found = rows @ v

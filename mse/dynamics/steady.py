@@ -24,10 +24,11 @@ from ..linear.linear_model import LinearModel
 from ..model.configuration import State
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
-from ..numerics.precision import DEPENDENT, EPS, NOTHING
-from .about import Moving, linearize
+from ..numerics.precision import DEPENDENT, EPS, NOTHING, left_by_rounding
+from .about import About, Moving, about
 from .accelerations import Equations, Terms
 from .coordinates import NamedCoordinates
+from .rolling import with_flows
 
 _ROUNDS = 50  # of Newton's method, which takes five near a solution (tests/dynamics/test_steady.py)
 # rad, or of the size of the system: the longest step.  With half and twice of it tests/dynamics/test_steady.py passes.
@@ -57,36 +58,44 @@ class Kinematics:
                         held[numbers[r]] &= f"{el.path}.{channel.name}" not in named
         return np.flatnonzero(held)
 
-    def rows(self, here: Evaluation) -> np.ndarray:
-        """What constrains velocities (m, n) besides given rates: joints without their driven coordinates, and flows."""
-        slopes = (
-            here.slopes.toarray() if self.equations.assembly.constraint_count else np.zeros((0, self.equations.size))
-        )
-        return slopes[self._held]
+    def velocity(self, here: Evaluation) -> np.ndarray:
+        """Velocities (n,) with the given rates; flows may make other coordinates move."""
+        flows, _ = self.equations.flow_rows(here, np.zeros(self.equations.size))
+        return self._moved(here, self.named, np.array(list(self.rates.values())), flows)
 
-    def fields(self, here: Evaluation) -> np.ndarray:
-        """Velocities (n, k) for a unit of each named rate; ModelError where joints do not allow them."""
+    def moving(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
+        """Numbers of all coordinates that move."""
+        rates = np.abs(self.coordinates.slopes(here) @ v)
+        return np.flatnonzero(rates > DEPENDENT * rates.max(initial=0.0))
+
+    def turning(self, here: Evaluation, v: np.ndarray, chosen: tuple[int, ...]) -> np.ndarray:
+        """Velocities (n,) where some coordinates go as they do at v and others are at rest, whatever flows."""
+        if not chosen:
+            return np.zeros_like(v)
+        numbers = np.array(chosen)
+        return self._moved(here, numbers, (self.coordinates.slopes(here) @ v)[numbers], None)
+
+    def _moved(self, here: Evaluation, numbers: np.ndarray, rates: np.ndarray, flows: np.ndarray | None) -> np.ndarray:
         e, metric = self.equations, self.equations.measure.metric
         slopes = self.coordinates.slopes(here)
-        others = np.delete(slopes, self.named, axis=0) / metric
-        hard = np.vstack([slopes[self.named], self.rows(here)]) / metric
+        others = np.delete(slopes, numbers, axis=0) / metric
+        held = here.slopes.toarray()[self._held] if e.assembly.constraint_count else np.zeros((0, e.size))
+        hard = np.vstack([slopes[numbers], held, *([] if flows is None else [flows])]) / metric
         length = np.linalg.norm(hard, axis=1)
         length[length == 0.0] = 1.0
-        hard = hard / length[:, None]
-        right = np.zeros((len(hard), len(self.named)))
-        right[: len(self.named)] = np.diag(1.0 / length[: len(self.named)])
+        hard, right = hard / length[:, None], np.zeros(len(hard))
+        right[: len(numbers)] = rates / length[: len(numbers)]
         found = np.linalg.lstsq(hard, right, rcond=DEPENDENT)[0]
-        wrong = np.abs(hard @ found - right).max(axis=0, initial=0.0)
-        if wrong.max(initial=0.0) > DEPENDENT * np.abs(right).max(initial=1.0):
-            names = ", ".join(self.rates)
+        if np.abs(hard @ found - right).max(initial=0.0) > DEPENDENT * np.abs(right).max(initial=0.0):
+            names = ", ".join(self.coordinates.names[k] for k in numbers)
             raise ModelError(
                 f"{e.topology.label}: its joints do not allow the rates of {names} at once, with others at rest; expected rates "
                 "of coordinates that joints leave free; name fewer of them"
             )
-        free = null_space(hard, rcond=DEPENDENT) if len(hard) else np.eye(e.size)
+        free = null_space(hard, rcond=DEPENDENT)
         if free.shape[1] and len(others):
             found -= free @ np.linalg.lstsq(others @ free, others @ found, rcond=DEPENDENT)[0]
-        return found / metric[:, None]
+        return found / metric
 
 
 class Turning:
@@ -95,10 +104,9 @@ class Turning:
     def __init__(self, kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...]):
         self.kinematics, self.here, self.chosen = kinematics, here, chosen
         self.equations = e = kinematics.equations
-        fields, rates = kinematics.fields(here), np.array(list(kinematics.rates.values()))
-        self.v = fields @ rates
+        self.v = kinematics.velocity(here)
         self.bodies = 6 * (e.assembly.bodies - 1)
-        turning = fields[:, list(chosen)] @ rates[list(chosen)]
+        turning = kinematics.turning(here, self.v, chosen)
         self.axes = np.vstack([np.zeros(3), turning[: self.bodies].reshape(-1, 6)[:, 3:]])
 
     @cached_property
@@ -121,31 +129,41 @@ class Turning:
 
     @cached_property
     def moving(self) -> Moving:
-        e = self.equations
-        found = e.multipliers(self.here, self._terms, self.acceleration)
-        return Moving(e.topology.source.name, e, self.here, self.v, self.acceleration, found)
+        return Moving(self.equations, self.here, self.v, self.acceleration, self._terms)
+
+    @cached_property
+    def about(self) -> About:
+        return about(self.moving, self.axes)
 
     @cached_property
     def model(self) -> LinearModel:
-        return linearize(self.moving, self.axes)
+        return with_flows(*self.about) if self.equations.flows else self.about.model
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Motions (n, f) that constraints allow, which are measured."""
-        e = self.equations
-        rows = self.here.constraints.toarray() if e.assembly.constraint_count else np.zeros((0, e.size))
-        return null_space(rows, rcond=DEPENDENT) if len(rows) else np.eye(e.size)
+        """Displacements (n, f) that constraints allow, which are measured."""
+        return self._allowed(None)
+
+    @cached_property
+    def allowed(self) -> np.ndarray:
+        """Velocities (n, f) that constraints and flows allow, which are measured."""
+        rows, _ = self.equations.flow_rows(self.here, self.v)
+        return self.free if rows is None else self._allowed(rows)
+
+    def _allowed(self, rows: np.ndarray | None) -> np.ndarray:
+        slopes = self.equations.stacked(self.here, rows)[0].toarray()
+        return null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(len(self.v))
 
     def step(self) -> tuple[np.ndarray, np.ndarray, float]:
         """A measured step of Newton's method (n,), forces (n,) that no reaction balances, and the size of their terms."""
         metric = self.equations.measure.metric
-        left = metric * (self.free @ (self.free.T @ (self.unbalanced / metric)))
-        k = self.free.T @ (self.model.K.toarray() / np.outer(metric, metric)) @ self.free
+        left = metric * (self.allowed @ (self.allowed.T @ (self.unbalanced / metric)))
+        k = self.allowed.T @ (self.about.model.K.toarray() / np.outer(metric, metric)) @ self.free
         terms = self._terms.mass @ self.acceleration, self._terms.force
         # forces of a system without any are the rounding of its positions
         size = EPS * self.equations.measure.outermost * np.abs(k).max(initial=0.0)
         size = max(size, *(np.abs(x / metric).max(initial=0.0) for x in terms))
-        step = np.linalg.lstsq(k, -self.free.T @ (left / metric), rcond=NOTHING)[0]
+        step = np.linalg.lstsq(k, -self.allowed.T @ (left / metric), rcond=NOTHING)[0]
         return self.free @ step, left, size
 
     @property
@@ -183,12 +201,14 @@ class Turning:
         blocks = turn_all(np.tile(np.eye(3), (len(self.axes) - 1, 1, 1)), time * self.axes[1:])
         for k, u in enumerate(np.repeat(blocks, 2, axis=0)):
             turned[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = u
-        allowed = turned.T @ (self.free @ self.free.T) @ turned
+        model, turned = self.about.model, turned.T
+        allowed, free = (turned @ (x @ x.T) @ turned.T for x in (self.allowed, self.free))
         yield allowed
-        yield turned.T @ (metric * self.v)
-        yield allowed @ turned.T @ (self.unbalanced / metric)
-        for matrix in (self.model.M, self.model.Lambda, self.model.K):
-            yield allowed @ turned.T @ (matrix.toarray() / np.outer(metric, metric)) @ turned @ allowed
+        yield free
+        yield turned @ (metric * self.v)
+        yield allowed @ turned @ (self.unbalanced / metric)
+        for matrix, of in ((model.M, allowed), (model.Lambda, allowed), (model.K, free)):
+            yield allowed @ turned @ (matrix.toarray() / np.outer(metric, metric)) @ turned.T @ of
 
     @property
     def steady(self) -> bool:
@@ -212,8 +232,10 @@ def settled(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...] | 
         now = Turning(kinematics, here, chosen)
         step, left, size = now.step()
         longest = np.abs(step).max(initial=0.0)
-        balanced = np.abs(left).max(initial=0.0) <= DEPENDENT * size
-        if longest <= EPS * e.measure.outermost or (balanced and longest >= 0.5 * before):
+        most = np.abs(left).max(initial=0.0)
+        balanced = most <= DEPENDENT * size
+        exact = most <= left_by_rounding(len(left)) * size or longest <= EPS * e.measure.outermost
+        if exact or (balanced and longest >= 0.5 * before):
             break
         before = longest
         here = here.moved(step * min(1.0, _LONGEST * e.measure.size / longest))
@@ -232,10 +254,10 @@ def settled(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...] | 
 
 def _axes(kinematics: Kinematics, here: Evaluation) -> tuple[int, ...]:
     """Which of the named rates turn the axes of the bodies that they move: as few as make the motion steady."""
-    count = len(kinematics.rates)
-    for k in range(count + 1):
-        for chosen in combinations(range(count), k):
-            if Turning(kinematics, here, chosen).steady:
+    moving = kinematics.moving(here, kinematics.velocity(here)).tolist()
+    for count in range(len(moving) + 1):
+        for chosen in combinations(moving, count):
+            if _is_steady(kinematics, here, chosen):
                 return chosen
     names = ", ".join(kinematics.rates)
     raise ModelError(
@@ -243,6 +265,15 @@ def _axes(kinematics: Kinematics, here: Evaluation) -> tuple[int, ...]:
         "expected cyclic coordinates, on which no mass, force or joint depends; a body turns about an axis of symmetry, or all "
         "that it meets turns with it or is the same all around"
     )
+
+
+def _is_steady(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...]) -> bool:
+    try:
+        return Turning(kinematics, here, chosen).steady
+    except ModelError:
+        if not chosen:
+            raise
+        return False  # joints tie these coordinates to others
 
 
 def along(w: np.ndarray, v: np.ndarray, time: float) -> np.ndarray:

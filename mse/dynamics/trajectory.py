@@ -17,10 +17,9 @@ from ..model.evaluation import Evaluation
 from ..model.system import Snapshot
 from ..model.topology import Topology
 from ..pose import Pose
-from ..statics.forces import joint_reactions
 from ..statics.named import Named
 from ..validation.arguments import find, number
-from .accelerations import Equations
+from .accelerations import Equations, all_reactions
 from .coordinates import NamedCoordinates
 from .explicit import Moment, Stepper
 from .input_forces import InputForces
@@ -104,7 +103,8 @@ class Instant:
         """
         e, v = self._motion._equations, self._moment.v
         acceleration, terms = e.accelerations(self._here, v, self._moment.time)
-        found = joint_reactions(e.assembly, self._here.configuration, e.multipliers(self._here, terms, acceleration))
+        given = e.multipliers(self._here, terms, acceleration, e.flow_rows(self._here, v)[0])
+        found = all_reactions(e, self._here, *np.split(given, [e.assembly.constraint_count]))
         return Named("joint", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "reaction"))
 
     def linearize(self) -> LinearModel:
@@ -128,7 +128,7 @@ class Instant:
 
         e, m = self._motion._equations, self._moment
         a, terms = e.accelerations(self._here, m.v, m.time)
-        return linearize(Moving(self._motion.name, e, self._here, m.v, a, e.multipliers(self._here, terms, a)))
+        return linearize(Moving(e, self._here, m.v, a, terms))
 
 
 def _rows(head: str, what: str, found: Any) -> Table:

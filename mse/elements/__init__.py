@@ -21,6 +21,8 @@ from .joints import Universal as Universal
 from .load import Load as Load
 from .rigid_body import RigidBody as RigidBody
 from .rod import Rod as Rod
+from .rolling import RollingDisc as RollingDisc
+from .rolling import RollingSphere as RollingSphere
 from .spring import Spring as Spring
 from .tabulated_link import TabulatedLink as TabulatedLink
 from .transducers import ForceActuator as ForceActuator

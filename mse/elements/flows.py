@@ -66,6 +66,8 @@ def _flows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, rates: np.n
     moved, own = moving(frames, rates)
     flows = numbers(obj, "flow_constraint", moved, q, own)
     if not np.isfinite(flows).all():
+        if obj.defines("check_frames"):
+            obj.check_frames(frames)
         raise ModelError(
             f"{obj.label}: row {int(np.argmin(np.isfinite(flows)))} of its flow_constraint is {shown(flows)} at the "
             "present poses; expected finite numbers; check that it does not divide by zero"

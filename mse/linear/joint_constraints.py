@@ -2,7 +2,7 @@
 
 A joint's constraint is ``G q = w``.  Either w is zero and the force that holds it there is the joint's reaction, or a motor
 prescribes w.  A flow constraint ``A q' = 0``, for motions that begin at the working point, is likewise ``A q = w`` with w
-zero.  If constraints depend on each other, only independent rows are kept.  Reactions of redundant joints are then not
+zero; about a motion its rows turn and hold no position, so that flows without slopes have names here and no rows.  If constraints depend on each other, only independent rows are kept.  Reactions of redundant joints are then not
 unique; outputs read the ones of least sum of squares, as at the working point.
 """
 
@@ -45,7 +45,7 @@ class JointRows:
         links = len(pattern.links.names)
         self.sharing = np.zeros(links)
         self.self_stress = empty(links, 0)
-        if not clusters.constraint_count and not flows.slopes.shape[0]:
+        if not clusters.constraint_count and not flows.numbers:
             return
         mine = np.zeros(clusters.constraint_count, dtype=bool)
         for g in clusters.groups:
@@ -59,11 +59,15 @@ class JointRows:
         n, count = wp._topology.size, len(self.names)
         if not count:
             return
+        self.constraints, self.sharing = empty(0, pattern.size + count), np.ones(links + count)
+        self.sharing[:links], self.self_stress = 0.0, empty(links + count, 0)
         residual, slopes = constraints()
         slopes, residual = slopes[mine], residual[mine]
         if flows.slopes.shape[0]:
             slopes = sp.vstack([slopes, flows.slopes], format="csr")
             residual = np.concatenate([residual, np.zeros(flows.slopes.shape[0])])
+        if not slopes.shape[0]:
+            return
         scaled, _, length = normalized((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
         found = rank(scaled)
         self._refuse_blocked(wp, found)
@@ -73,12 +77,13 @@ class JointRows:
         lengths[mine] = length[: len(mine)]
         weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
         weight = np.concatenate([weight, 1.0 / length[len(mine) :]])
-        self.sharing = np.concatenate([self.sharing, 1.0 / weight])
+        self.sharing[links : links + len(weight)] = 1.0 / weight
         among = found.weighted(length).self_stress
-        start = np.concatenate([np.zeros(links, dtype=among.indptr.dtype), among.indptr])  # empty rows of the links
+        # empty rows of the links, and of flows without rows
+        start = np.pad(among.indptr, (links, count - len(weight)), mode="edge")
         self.self_stress = sp.csr_matrix((among.data, among.indices, start), shape=(links + count, among.shape[1]))
         # rows of unit length in scaled coordinates need not have unit length here
-        rows = sp.hstack([slopes, -sp.identity(count)], format="csr")
+        rows = sp.hstack([slopes, -sp.eye(len(weight), count)], format="csr")
         self.constraints = (sp.diags(weight) @ rows)[found.independent]
 
     def _name(self, clusters: Assembly, chosen: Callable[[Element], bool] | None, mine: np.ndarray) -> None:

@@ -30,7 +30,7 @@ FAST = {"ball.ax'": 2.0, "ball.ay'": -3.0, "ball.az'": 1.0, "cross.angle1'": 4.0
 
 def instant(system, initial=FAST):
     """A system that moves fast, at turned poses."""
-    initial = initial | {"cross.angle1": 0.3, "ball.ax": -0.2}
+    initial = initial | {"ball.ax": -0.2}
     return system.simulate(duration=1e-3, dt=1e-3, initial=initial, rtol=1e-6).at(0.0)
 
 
@@ -121,7 +121,9 @@ def test_at_rest_it_is_the_model_of_the_working_point(more):
     assert found.coordinates == expected.coordinates
     assert found.outputs == expected.outputs
     np.testing.assert_allclose(found.measure.toarray(), expected.measure.toarray(), atol=1e-9)
-    np.testing.assert_allclose(found.modes(damped=True).eigenvalues, expected.modes(damped=True).eigenvalues, atol=1e-7)
+    one, two = (m.modes(damped=True).eigenvalues for m in (found, expected))
+    swinging = [s[np.abs(s) > 1e-3] for s in (one, two)]
+    np.testing.assert_allclose(*swinging, atol=1e-7)
 
 
 def with_links():
@@ -163,7 +165,8 @@ def test_matrices_have_the_structure_of_lagrange_on_links_too():
 
 def test_parts_of_the_motion_have_a_name_and_no_loss():
     model = instant(two_bodies()).linearize()
-    assert ("one", MOTION) in model.stiffness_parts
+    assert ("one", "circulatory") in model.stiffness_parts
+    assert ("load", MOTION) in instant(with_links(), {"ball.ax'": 2.0, "ball.ay'": 1.0}).linearize().stiffness_parts
     assert ("spring", "damping") in model.damping_parts
     assert model.gyroscopic.nnz
     budget = model.noise(np.array([1.0]), "cross.angle1")
