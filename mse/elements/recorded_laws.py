@@ -6,7 +6,7 @@ import linecache
 import os
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,21 +115,14 @@ class Branches:
         found = [vars(obj)[name] if attribute else obj._values[name] for name, attribute in self._layout]
         return np.concatenate([np.zeros(0), *(np.ravel(x) for x in found)])
 
-    def of(self, columns: np.ndarray, last: np.ndarray, objects: Callable, most: int) -> np.ndarray:
-        """The number of the record (E,) that serves each row of inputs (E, i), most likely the ``last`` one; -1 for none."""
-        found, tried = np.full(len(columns), -1), 0
-        for k in _taken(last):
-            self._take(found, columns, k, np.flatnonzero(last == k))
-        while len(left := np.flatnonzero(found < 0)):
-            if tried == len(self.laws) and not self._one_more(columns[left[0]], objects(left[0]), most):
-                break
-            self._take(found, columns, tried, left)
-            tried += 1
-        return found
-
-    def _take(self, found: np.ndarray, columns: np.ndarray, number: int, rows: np.ndarray) -> None:
-        law = self.laws[number]
-        found[rows[law.serves(columns[rows])] if law.branches else rows] = number
+    def of(self, columns: np.ndarray, objects: Callable, most: int) -> Iterator[tuple[Law, int, np.ndarray]]:
+        """The records that serve rows of inputs (E, i): each with its number and the rows."""
+        left, number = np.arange(len(columns)), 0
+        while len(left) and (number < len(self.laws) or self._one_more(columns[left[0]], objects(left[0]), most)):
+            law = self.laws[number]
+            served = law.serves(columns[left]) if law.branches else np.ones(len(left), dtype=bool)
+            yield law, number, left[served]
+            left, number = left[~served], number + 1
 
     def _one_more(self, columns: np.ndarray, obj, most: int) -> bool:
         """Make a record that serves an object's inputs (i,), and tell whether that could be."""
@@ -145,11 +138,6 @@ class Branches:
             return False
         self.laws.append(law)
         return True
-
-
-def _taken(ways: np.ndarray) -> list[int]:
-    """The numbers of the records among those that serve some objects (E,), -1 being none."""
-    return np.flatnonzero(np.bincount(ways[ways >= 0])).tolist()
 
 
 def _told(error: Exception) -> str:
@@ -210,14 +198,14 @@ class Together:
         if self._which is not None:
             new._records, new._which, new._checked = list(self._records), self._which.copy(), self._checked.copy()
             new._parameters, new.refused = [p.copy() for p in self._parameters], dict(self.refused)
-            new._version, new._ways = self._version, self._ways.copy()
+            new._version = self._version
             new._which[list(numbers)] = _UNREAD
         return new
 
     def _begin(self, laws: _Laws) -> None:
         count = len(self.objects)
         self._version, self._records, self.refused = laws.changes, [], {}
-        self._which, self._ways = np.full(count, _UNREAD), np.full(count, -1)
+        self._which = np.full(count, _UNREAD)
         self._checked = np.zeros((count, 1), dtype=bool)  # whether a way of an object agrees with its law
         self._parameters: list[np.ndarray] = []
 
@@ -225,7 +213,7 @@ class Together:
         """Find the records and the parameters of some objects."""
         laws, known = self._laws, {id(records): k for k, records in enumerate(self._records)}
         for k in numbers:
-            self._checked[k], self._ways[k], self._which[k] = False, -1, _NONE
+            self._checked[k], self._which[k] = False, _NONE
             try:
                 records = laws.of(self.objects[k], self.shape)
             except Unrecordable as error:
@@ -280,15 +268,14 @@ class Together:
             own = numbers[here]
             columns = np.hstack([places[here], self._parameters[at][own]])
             most = _MOST_BRANCHES + len(self.objects)
-            ways = records.of(columns, self._ways[own], lambda row, own=own: self.objects[own[row]], most)
-            self._ways[own] = ways
-            if (ways < 0).any():
+            served = 0
+            for law, k, rows in records.of(columns, lambda row, own=own: self.objects[own[row]], most):
+                served += len(rows)
+                rows = rows[self._agrees(law, k, own[rows], columns[rows])]
+                if len(rows):
+                    out.append((here[rows], law.run(columns[rows], order)))
+            if served < len(own):
                 self.refused[records.refused or f"takes more than {_MOST_BRANCHES} ways through its conditions"] = None
-            for k in _taken(ways):
-                taken = np.flatnonzero(ways == k)
-                taken = taken[self._agrees(records.laws[k], k, own[taken], columns[taken])]
-                if len(taken):
-                    out.append((here[taken], records.laws[k].run(columns[taken], order)))
         return out
 
     def _agrees(self, law: Law, way: int, members: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -146,8 +146,10 @@ def test_plain_arrays_of_recorded_numbers_go_on_being_recorded():
     agrees(lambda x: np.array([[0.0, x[0] * x[1]], [np.sin(x[2]), 1.0]]) * np.stack([x[:2], x[1:3]]), POINT)
     agrees(lambda x: np.array([0.0, 0.0, x[0] * x[1]]) - x[:3], POINT)
     agrees(lambda x: np.array([1.0, x[3]]) @ x[:2], POINT)
-    record = Record()
-    x = Recorded(record, record.inputs(3, 0))
+    record = Record(POINT)
+    parameters = Recorded(record, record.inputs(4, 0, varies=False))
+    assert np.array([parameters[0], 1.0]).dtype == object and not record.guards  # it stays a variable
+    x = Recorded(record, record.inputs(3, 4))
     assert np.array(x).dtype == object
     for into in (lambda: np.array([x[0], 1.0], dtype=float), lambda: np.zeros(3).__setitem__(0, x[0])):
         with pytest.raises((Unrecordable, ValueError)) as caught:
