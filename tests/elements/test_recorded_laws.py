@@ -133,6 +133,16 @@ def guided(cls) -> mse.WorkingPoint:
     return s.find_working_point()
 
 
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_constraints_by_differences_are_those_by_records(order):
+    frames, multipliers = CATALOGUE["Spring"].frames(0), np.array([2.5])
+    other = type("Own", (Guide,), {"differentiation": "differences"})("it")
+    exact, near = (obj.constraint_terms(frames, (), np.zeros(0), multipliers, order) for obj in (Guide("it"), other))
+    for one, two in zip(exact, near, strict=True):
+        np.testing.assert_allclose(one, two, rtol=0, atol=1e-6)
+    assert order < 2 or np.abs(exact[2]).max() > 1.0
+
+
 def test_constraints_go_by_records_and_those_without_say_so():
     wp = guided(Guide)
     assert not wp.notes and len(wp.linearize().modes()) == 5
