@@ -152,6 +152,7 @@ _RESULTS = {
     "StepLoop": ".analysis.time.step_loop",
     "Steps": ".statics.history",
     "StiffnessParts": ".linear.stiffness_parts",
+    "StrainEnergies": ".analysis.modes.strain_energies",
     "TimeResponse": ".analysis.time.response",
     "Trace": ".statics.continuation",
     "Trajectory": ".dynamics.trajectory",
@@ -163,6 +164,7 @@ if _typing.TYPE_CHECKING:
     from .analysis.frequency.response import FrequencyResponse as FrequencyResponse
     from .analysis.modes.result import Mode as Mode
     from .analysis.modes.result import Modes as Modes
+    from .analysis.modes.strain_energies import StrainEnergies as StrainEnergies
     from .analysis.modes.tracking import ModeTracks as ModeTracks
     from .analysis.modes.tracking import track as track
     from .analysis.noise.budget import NoiseBudget as NoiseBudget

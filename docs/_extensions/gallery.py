@@ -21,6 +21,7 @@ FIELDS = {
         "simple_pendulum",
         "four_wires",
         "inverted_pendulum",
+        "pre_isolator",
         "double_pendulum_on_blades",
         "damping_loop",
         "attenuation_chain",

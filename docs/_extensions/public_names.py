@@ -29,6 +29,7 @@ def results() -> list[type]:
         waiting += cls.__subclasses__()
         if cls not in (Result, *MADE) and not cls.__name__.startswith("_") and cls.__module__.startswith("mse."):
             found.append(cls)
+    from mse.analysis.modes.strain_energies import StrainEnergies
     from mse.analysis.time.response import Crossing
     from mse.analysis.time.step_loop import StepLoop
     from mse.linear.independent import NullSpace
@@ -43,7 +44,8 @@ def results() -> list[type]:
     from mse.statics.stability import Motion
 
     more = [StepLoop, NullSpace, DynamicMember, InterfaceFrame, StiffnessParts, Clamp, Dependency, Event, Relaxation]
-    return sorted({*found, *more, Crossing, Motion, Iteration, Steps}, key=lambda cls: cls.__name__)
+    more += [Crossing, Motion, Iteration, Steps, StrainEnergies]
+    return sorted({*found, *more}, key=lambda cls: cls.__name__)
 
 
 CLASSES = [*MADE, *results()]

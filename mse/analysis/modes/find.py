@@ -34,7 +34,7 @@ from .large_damped import large_damped, left_vectors
 from .lossy import lossy_modes
 from .rayleigh import decided, parted, purged, refined
 from .result import Columns, Modes
-from .strain_energies import StrainEnergies
+from .strain_energies import strain_energies
 from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
@@ -90,7 +90,7 @@ def modes(
     """
     with Task(model.name, FINDING_MODES, show=progress) as task:
         found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped, restarts)
-        found = replace(found, strain_energies=StrainEnergies.of_modes(model, found.eigenvalues, found._shapes))
+        found = replace(found, strain_energies=strain_energies(model, found.eigenvalues, found._shapes))
         if stopped:
             raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
         return task.finished(found)

@@ -35,19 +35,20 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
     from the sum.
 
     Shares are computed when first asked for.
+
+    Parameters
+    ----------
+    labels : tuple of (str, str)
+        Object and mechanism of each part.
+    shares : ndarray, (parts, modes), optional
+        The shares, where they are known.
+    of : tuple, optional
+        Else the linear model, eigenvalues (m,) and shapes (n, m) from which they follow.
     """
 
     def __init__(self, labels: tuple[Label, ...], shares: np.ndarray | None = None, of: Any = None):
         self._labels, self._of = labels, of
         self._shares = np.zeros((0, 0)) if of is None and shares is None else shares
-
-    @classmethod
-    def of_modes(cls, model: LinearModel, s: np.ndarray, shapes: Any) -> StrainEnergies:
-        """Those of modes with eigenvalues s (m,) and shapes (n, m) of a model."""
-        own = {m.label for m in model.members if m.mechanisms}
-        labels = [label for label in model.stiffness_parts if label[0] not in own]
-        labels += [(m.label, name) for m in model.members for name in m.mechanisms or ("total",)]
-        return cls(tuple(dict.fromkeys(labels)), of=(model, s, shapes))
 
     @property
     def shares(self) -> np.ndarray:
@@ -114,6 +115,14 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
         columns = (Column("mode", digits=1), "strain energy")
         rows = [(k, self.told(k)) for k in range(self.shares.shape[1])]
         return Table(f"shares of {len(self)} parts in the potential energy of modes", columns, rows)
+
+
+def strain_energies(model: LinearModel, s: np.ndarray, shapes: Any) -> StrainEnergies:
+    """The shares in the energy of modes with eigenvalues s (m,) and shapes (n, m) of a model."""
+    own = {m.label for m in model.members if m.mechanisms}
+    labels = [label for label in model.stiffness_parts if label[0] not in own]
+    labels += [(m.label, name) for m in model.members for name in m.mechanisms or ("total",)]
+    return StrainEnergies(tuple(dict.fromkeys(labels)), of=(model, s, shapes))
 
 
 def _shares(labels: tuple[Label, ...], model: LinearModel, s: np.ndarray, shapes: Any) -> np.ndarray:

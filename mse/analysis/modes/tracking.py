@@ -164,6 +164,16 @@ def track(
         Values are no numbers or out of bounds, or there are fewer modes at one of them.
     WorkingPointError
         The system has no equilibrium at one of the values.
+
+    Examples
+    --------
+    >>> pendulum = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    >>> mass = pendulum.add(mse.RigidBody("mass", mass=1.0, at=mse.Pose.dz(-1.0)))
+    >>> wire = pendulum.add(mse.Spring("wire", length=1.0, stiffness=1e5), between=(pendulum.ground, mass))
+    >>> tracks = mse.track(pendulum, "wire.length", [0.5, 2.0], count=2)
+    >>> np.round(tracks.frequencies_hz[tracks.asked], 3)
+    array([[0.705, 0.705],
+           [0.352, 0.352]])
     """
     instance("track()", "system", system, MSystem, "a system, such as mse.MSystem('stage')")
     who = f"{system.label}: track()"

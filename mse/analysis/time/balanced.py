@@ -30,12 +30,6 @@ class Balanced(Result):
         Largest response of the motions that decay, at the frequencies of their poles, in the output's unit per the input's.
     bound : ndarray, (o, i)
         Most by which a response is off at any frequency, in the same unit: ``2 (sum of the singular values left out)``.
-
-    Examples
-    --------
-    >>> chain = mse.LinearModel.from_matrices(np.eye(2), 0.1 * np.eye(2), [[2.0, -1.0], [-1.0, 2.0]])
-    >>> ss = chain.state_space(inputs=["x0"], outputs=["x1"])
-    >>> balanced = ss.reduced(order=4).balanced  # doctest: +SKIP
     """
 
     name: str
