@@ -7,6 +7,7 @@ import pytest
 from scipy.special import lambertw
 
 import mse
+from example_scripts import example
 from loops import MASS, PAIR, STIFFNESS, chain, damper, free_mass, oscillator, sampled_pd
 from mse.control import stability
 from mse.errors import ImproperModelError, ModelError
@@ -116,6 +117,18 @@ def test_springs_by_feedback_on_undamped_motions_neither_grow_nor_decay():
     k[7, 7] += 50.0
     np.testing.assert_allclose(modes.eigenvalues.imag**2, np.linalg.eigvalsh(k), rtol=1e-9)
     assert closed.stable and not modes.unstable.any()
+
+
+@pytest.mark.slow
+def test_motions_that_a_loop_moves_by_rounding_alone_do_not_grow():
+    """A suspension of six bodies without any loss: loops along x and y leave other motions as they are, but for rounding."""
+    linear = example("kagra_type_bp").build(as_sumcon=True).find_working_point().linearize()
+    for axis in "xy":
+        for gain, delay, stable in ((30.0, 0.0, True), (30.0, 2e-3, False), (-30.0, 2e-3, False)):
+            corner = 1e4 if stable else 60.0
+            servo = mse.Controller.zpk([0.0], [-corner, -corner], gain * corner**2, delay=delay)
+            closed = linear.feedback({(f"coil.f{axis}", f"lvdt.{axis}"): servo})
+            assert closed.stable == stable  # where count and poles differ it raises
 
 
 def test_what_grows_is_named_and_counted():
