@@ -65,11 +65,11 @@ from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .elements.coordinates import coordinate as coordinate
 from .elements.loss_laws import LossTable as LossTable
-from .elements.loss_laws import SurfaceLoss as SurfaceLoss
-from .elements.loss_laws import Thermoelastic as Thermoelastic
 from .elements.loss_laws import Zener as Zener
 from .elements.material import Material as Material
 from .elements.material import materials as materials
+from .elements.section_losses import SurfaceLoss as SurfaceLoss
+from .elements.section_losses import Thermoelastic as Thermoelastic
 from .elements.shapes import Box as Box
 from .elements.shapes import Cylinder as Cylinder
 from .elements.shapes import Dae as Dae

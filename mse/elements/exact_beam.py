@@ -340,6 +340,7 @@ class MasslessSegment(StraightSegment):
     """
 
     parts = (GEOMETRIC, *MECHANISMS)
+    mechanisms = ()  # the beam has its loss
 
     def elastic_parts(self, frames):
         member, axes, _ = self._member(frames)

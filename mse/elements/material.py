@@ -9,7 +9,8 @@ from typing import Any
 
 from ..errors import ModelError
 from ..validation.arguments import find, number, refusal
-from .loss_laws import EXPECTED, LossLaw, SurfaceLoss, Thermoelastic, as_law
+from .loss_laws import EXPECTED, LossLaw, as_law
+from .section_losses import SurfaceLoss, Thermoelastic
 
 
 @dataclass(frozen=True)

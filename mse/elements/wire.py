@@ -26,8 +26,12 @@ class Wire(Line):
     ``G = E/(2 (1 + nu))``.  The wire does not bend, and pushes when shortened; with
     ``tension_only=True`` it only resists twist then.  The rotation vector of a pose is only defined up
     to whole turns: along a solution mse follows it continuously past half a turn, starting from the branch below half a turn.
-    At whole turns the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.  A ``material``, a
-    :class:`mse.Material` or a name of :data:`mse.materials`, stands for Young's modulus, Poisson's ratio and loss.
+    At whole turns the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.
+
+    Parameters
+    ----------
+    material : Material or str, optional
+        What it is made of, for parameters that are not given.
 
     Examples
     --------

@@ -37,6 +37,7 @@ from .zero_motions import curvatures, noise
 
 if TYPE_CHECKING:
     from ..saved import Reader, Record
+    from .independent import NullSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +111,8 @@ class LinearModel(Result, Readings, Analyses):
         Symmetric stiffness on all coordinates x, by object and mechanism.
     prescribed : tuple of str, (l,)
         Names of the constrained coordinates w.
-    inputs, outputs : tuple of str
-        Names of the i inputs and o outputs.
-    input_units, output_units : tuple of str
-        Their units.
+    inputs, outputs, input_units, output_units : tuple of str
+        Names of the i inputs and o outputs, and their units.
     force : scipy.sparse.csr_matrix, (n + l, i)
         Forces on x by inputs.
     drive : scipy.sparse.csr_matrix, (l, i)
@@ -191,22 +190,24 @@ class LinearModel(Result, Readings, Analyses):
     determined: np.ndarray = entry("numbered", "constraint", options={"count": "coordinate"}, default=None)
     sharing: np.ndarray = array("prescribed", default=None)
     self_stress: sp.csr_matrix = Matrix("prescribed stress", default=None)
-    # possible change of the stiffness of each coordinate (n,) by rounding at the working point; None if only the rounding of K's
-    # terms counts
+    # by how much rounding at the working point may have changed each stiffness (n,); None where only rounding in K counts
     _noise: np.ndarray | None = array("coordinate", key="noise", sign="noise", default=None)
     skew: SkewParts | None = entry("part", options={"cls": SkewParts}, sign="skew_number", default=None)
     losses: Mapping[tuple[str, str], float | LossLaw] = entry(Losses(), sign="loss_factors", default_factory=dict)
     parameters: ParameterRecord = recorded_parameters()
     factors: Factors = field(default_factory=Factors)
     notes: tuple[str, ...] = ()
-    # :attr:`curvatures` if known already; they belong to this K, so models made from this one do not inherit them
+    # what is known of :attr:`curvatures` and :attr:`allowed_motions`; models made from this one do not take it over
     known_curvatures: InitVar[Curvatures | None] = None
+    known_motions: InitVar[NullSpace | None] = None
 
     @classmethod
     def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
         reader.length("x", len(found["coordinates"]) + len(found["prescribed"]))
 
-    def __post_init__(self, known_curvatures: Curvatures | None):
+    def __post_init__(self, known_curvatures: Curvatures | None, known_motions: NullSpace | None):
+        if known_motions is not None:  # of constraints that stay the same
+            self.__dict__["allowed_motions"] = known_motions
         if known_curvatures is not None:
             self.__dict__["curvatures"] = known_curvatures
         if self.constraints is None:
@@ -481,6 +482,13 @@ class LinearModel(Result, Readings, Analyses):
         whole = np.array_equal(outputs, np.arange(len(self.outputs)))
         reaction = self.reaction if whole else self.reaction[outputs]
         return shortest_reading(reaction, self.self_stress, self.sharing)
+
+    @cached_property
+    def allowed_motions(self) -> NullSpace:
+        """All motions that the constraints allow; see :meth:`null_space`."""
+        from .independent import null_space
+
+        return null_space(self)
 
     @read_only_property
     def reduced(self) -> tuple[LinearModel, sp.csr_matrix]:

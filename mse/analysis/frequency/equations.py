@@ -81,6 +81,7 @@ class Equations:
         self.shape = (len(o), len(i))
         self.members = Members(model, loss)
         lossy, laws = weights(model, loss), law_stiffness(model, model.all_parts, loss)
+        own = None if laws is None else laws.cut(slice(n), slice(n))
         stiffness = model.all_parts.total(lossy) if lossy else model.full_stiffness
         velocity = model.full_velocity
         self.symmetric = model.skew is None
@@ -94,12 +95,11 @@ class Equations:
         if small:
             whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
             drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3][o]
-            self.matrix = Polynomial(*(a[:n, :n] for a in whole), laws and laws.cut(slice(n), slice(n)))
+            self.matrix = Polynomial(*(a[:n, :n] for a in whole), own)
         else:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
             measure, react = _chosen(channels[2], o), channels[3]
-            k = stiffness[:n, :n] if lossy else model.K
-            self.matrix = Polynomial(k, model.Lambda, model.M, laws and laws.cut(slice(n), slice(n)))
+            self.matrix = Polynomial(stiffness[:n, :n] if lossy else model.K, model.Lambda, model.M, own)
         if len(model.prescribed):
             # rows of the constrained coordinates, or columns if others are wanted
             prescribed = [a[n:] for a in whole]
@@ -110,12 +110,7 @@ class Equations:
                 )
             b, c = [-(a[:, :n].T @ drive) for a in columns], [-(react @ a[:, :n]) for a in prescribed]
             d = [-(react @ (a[:, n:] @ drive)) for a in prescribed]
-            dragged = pulled = through = None
-            if laws is not None:
-                # losses store energy, so their parts are symmetric
-                held = laws.cut(slice(n), slice(n, None))
-                dragged, pulled = held.times(-drive), held.times(-react.T).T
-                through = laws.cut(slice(n, None), slice(n, None)).times(-drive).T.times(react.T).T
+            dragged, pulled, through = (None,) * 3 if laws is None else _of_held(laws, n, drive, react)
             self.drive = Polynomial(b[0] + force[:n], b[1], b[2], dragged)
             self.read = Polynomial(c[0] + measure[:, :n], c[1], c[2], pulled)
             self._direct = Polynomial(d[0] + measure[:, n:] @ drive + react @ force[n:], d[1], d[2], through)
@@ -213,6 +208,15 @@ class Equations:
             c[:, :, on] -= pulled @ to
             d -= reads.T @ pull
         return b, c, d
+
+
+def _of_held(laws: LawEntries, n: int, drive, react) -> tuple[LawEntries, LawEntries, LawEntries]:
+    """What laws add to the forces of inputs, to outputs by the n free coordinates, and to outputs by inputs.
+
+    They multiply stiffness that has an energy, so it is symmetric.
+    """
+    mixed, held = laws.cut(slice(n), slice(n, None)), laws.cut(slice(n, None), slice(n, None))
+    return mixed.times(-drive), mixed.times(-react.T).T, held.times(-drive).T.times(react.T).T
 
 
 def _chosen(a: sp.spmatrix, rows: np.ndarray) -> sp.csr_matrix:

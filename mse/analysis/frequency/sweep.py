@@ -127,22 +127,23 @@ class Sweep:
             self._stiffening.place(self.elimination, first, rows)
         self._values = values[self.elimination.entries]
         if self._keep:
-            by_row = reading[np.argsort(self._all[1][reading], kind="stable")]
-            lengths = np.bincount(self._all[1][by_row] - n - self._few, minlength=self._many)
-            columns = np.searchsorted(self._all[0], by_row, side="right") - 1
-            self._read = (
-                np.concatenate([[0], np.cumsum(lengths)]),
-                self.elimination.place[columns],
-                self._all[2][by_row].ravel(),
-            )
-            if pieces:
-                self._read = self._terms.read(self._read)
+            self._read = self._substituted(reading)
         else:
             self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
         self._entries = (
             self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border
         )  # per frequency
         self._sizes = self._row_sizes(n - multipliers)
+
+    def _substituted(self, reading: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Rows that are multiplied with solutions: starts, places and coefficients of their entries, ``reading`` of all."""
+        first, rows, values = self._all
+        by_row = reading[np.argsort(rows[reading], kind="stable")]
+        lengths = np.bincount(rows[by_row] - self.size - self._few, minlength=self._many)
+        columns = np.searchsorted(first, by_row, side="right") - 1
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        read = starts, self.elimination.place[columns], values[by_row].ravel()
+        return read if self._terms is None else self._terms.read(read)
 
     def _row_sizes(self, n: int) -> np.ndarray:
         """Size of the first n rows in k, c and m (n, 3): the diagonal, or the largest entry if it is zero throughout."""

@@ -9,7 +9,7 @@ L. B. Rall, Numer. Math. 11 (1968) 38.  The eigenvalue is w^2, or s where there 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -62,6 +62,12 @@ class Lossy(NamedTuple):
 
 def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
     """What the modes s (m,), shapes (n, m) of a model without its loss become with it."""
+    if model.constraints.shape[0] and model.size <= _DENSE:
+        free, basis = model.reduced
+        place = {name: k for k, name in enumerate(model.coordinates)}
+        found = lossy_modes(free, s, shapes[[place[name] for name in free.coordinates]])
+        shapes = basis @ found.shapes
+        return found._replace(shapes=shapes, momenta=_Equations(model, 1.0).momenta(found.s, shapes))
     s, shapes = s.astype(complex), shapes.astype(complex)
     swinging = np.abs(s.imag) > NOTHING * np.abs(s)
     moving = shapes.any(axis=0)
@@ -175,8 +181,14 @@ class _Equations:
         return -1j * p if self.damped else np.sqrt(complex(p))
 
     def _of_laws(self, weights: np.ndarray):
-        found = self._laws.sum(weights)
-        return found.toarray() if self._dense else found
+        return np.tensordot(weights, self._law_matrices, axes=1) if self._dense else self._laws.sum(weights)
+
+    @cached_property
+    def _law_matrices(self) -> np.ndarray:
+        """The stiffness (l, n, n) with each law."""
+        out = np.zeros((len(self._laws.laws), self.n, self.n))
+        out[self._laws.law, self._laws.row, self._laws.column] = self._laws.value
+        return out
 
     def slope(self, p: complex):
         """dA/dp, (n, n)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,14 +23,19 @@ from ...linear.linear_model import DynamicMember, LinearModel
 from ...linear.members import with_losses
 from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
-from ...numerics.options import SIZES
 from ...numerics.precision import left_by_rounding
 from ..frequency.response import frequency_response
 
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 BOLTZMANN = 1.380649e-23
-# K, for objects without a temperature: the default of elements, by definition
+# Coordinates of a part beyond which its eigenvalues take longer than its sparse products
+# (tests/analysis/noise/test_thermal.py::test_parts_on_many_coordinates_have_the_same_noise)
+_WIDE = 60
+# Bytes of rows that are multiplied together, about the second cache: of benchmarks/run.py --only kagra, 100,000 frequencies take
+# 0.87 s, with a tenth of it 1.00 s, with ten times of it 0.93 s, with a thousand times 1.47 s.
+_AT_ONCE = 1e6
+# K, of objects that have no temperature: the default of elements, by definition
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 ROOM = 300.0
 
@@ -68,21 +74,24 @@ class Rows:
             model, skew=turned, members=tuple(map(_transposed, model.members)), inputs=("row",), input_units=("",),
             outputs=names, output_units=("",) * len(names), force=sp.csr_matrix(row.T), drive=sp.csr_matrix(self._reaction.T),
             measure=sp.vstack([sp.identity(n + held, format="csr")[:n], force], format="csr"),
-            reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"),
+            reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"), known_curvatures=model.curvatures,
+            known_motions=model.allowed_motions if model.constraints.shape[0] else None,
         )  # fmt: skip
 
     def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The row (f, k) on the coordinates numbered ``touched`` (k,), and responses (f, i) to the inputs."""
         n = self._dual.size
-        out = np.zeros((len(f), len(touched)), dtype=complex)
-        free, held = np.flatnonzero(touched < n), np.flatnonzero(touched >= n)
-        names = [self._dual.outputs[k] for k in touched[free]] + self._inputs
-        responses = np.zeros((len(f), 0), dtype=complex)
+        free, held = touched[touched < n], touched[touched >= n]  # in this order: coordinates are numbered so
+        names = [self._dual.outputs[k] for k in free] + self._inputs
+        values = np.zeros((len(f), 0), dtype=complex)
         if names:
             found = frequency_response(self._dual, f, outputs=names, loss=self._loss, bound=0.0, progress=False)
-            out[:, free], responses = np.split(found.values[:, :, 0], [len(free)], axis=1)
-        out[:, held] = self._reaction.toarray()[0, touched[held] - n]
-        return out, responses
+            values = found.values[:, :, 0]
+        row, responses = np.split(values, [len(free)], axis=1)
+        if len(held):
+            own = self._reaction.toarray()[0, held - n]
+            row = np.hstack([row, np.broadcast_to(own, (len(f), len(held)))])
+        return row, responses
 
 
 def _transposed(member: DynamicMember) -> DynamicMember:
@@ -107,8 +116,8 @@ def thermal(
     ``rows`` are what the output reads of forces, if not the model alone decides about that.
     """
     laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
-    lossy = _Quadratic(model.parts, {**loss, **dict.fromkeys(laws, 1.0)})
-    viscous = _Quadratic(model.dampings, {label: 1.0 for label in model.dampings if label[1] not in LOADED})
+    lossy = _Squares(model.parts, {**loss, **dict.fromkeys(laws, 1.0)})
+    viscous = _Squares(model.dampings, {label: 1.0 for label in model.dampings if label[1] not in LOADED})
     members = [m for m in model.members if m.motion.nnz]
     touched = [lossy.touched, viscous.touched, *(np.unique(m.motion.tocoo().col) for m in members)]
     every = np.unique(np.concatenate(touched))
@@ -124,9 +133,8 @@ def thermal(
     row, responses = (Rows(model, output, loss, inputs) if rows is None else rows).at(f, every)
     found: list[Thermal] = []
     for parts, kind, per in ((lossy, "structural", w), (viscous, "viscous", np.ones_like(w))):
-        for number, (label, power) in enumerate(zip(parts.labels, parts.forms(row, every), strict=True)):
-            negative = np.flatnonzero(power < 0.0)
-            if np.any(power[negative] < -left_by_rounding() * parts.terms(number, row[negative], every)):
+        for label, power, terms in zip(parts.labels, *parts.forms(row, every), strict=True):
+            if np.any(power < -left_by_rounding() * terms):
                 powers.add(label[0])
                 continue
             heat = 4.0 * BOLTZMANN * temperature(model, label[0], room)
@@ -147,45 +155,85 @@ def thermal(
     return found, notes, responses
 
 
-class _Quadratic:
-    """``r A_i r^H`` for all real symmetric parts A_i with a factor: sums of products that entries of different parts share."""
+class _Squares:
+    """``r A_i r^H = sum_k s_k |r g_k|^2`` of all parts A_i that have a factor, real and symmetric, s_k being 1 or -1.
+
+    The g_k follow from the eigenvalues of A_i, with scaled coordinates, which may have several units.  Parts on many coordinates,
+    such as those of a long beam, keep their sparse matrices.
+    """
 
     def __init__(self, parts: StiffnessParts, factors: Mapping[Label, float]):
         factor = np.array([factors.get(label, 0.0) for label in parts])
         part, i, j, value = parts.entries()
         used = np.flatnonzero((factor[part] if len(part) else np.zeros(0)) * value)
+        used = used[np.argsort(part[used], kind="stable")]
         part, i, j, value = part[used], i[used], j[used], value[used] * factor[part[used]]
-        shown = np.unique(part)
-        low, high = np.minimum(i, j).astype(np.int64), np.maximum(i, j)
-        pairs, place = np.unique(low * parts.size + high, return_inverse=True)
-        self.labels = [parts.labels[k] for k in shown]
-        self._i, self._j = np.divmod(pairs, parts.size)
-        entries = value, (np.searchsorted(shown, part), place)
-        self._weights = sp.csr_matrix(entries, shape=(len(shown), len(pairs)))
+        ends = [*np.flatnonzero(np.diff(part, prepend=-1)).tolist(), len(part)]
+        self.labels = [parts.labels[k] for k in part[ends[:-1]].tolist()]
+        self._wide: dict[int, tuple[np.ndarray, sp.csr_matrix]] = {}
+        # matrices of one size together
+        sizes: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {}
+        for k, (first, last) in enumerate(pairwise(ends)):
+            on, place = np.unique(np.concatenate([i[first:last], j[first:last]]), return_inverse=True)
+            c, places = len(on), (place[: last - first], place[last - first :])
+            if c > _WIDE:
+                self._wide[k] = on, sp.csr_matrix((value[first:last], places), shape=(c, c))
+            else:
+                flat = np.bincount(places[0] * c + places[1], value[first:last], c * c)
+                sizes.setdefault(c, []).append((k, on, flat.reshape(c, c)))
+        found = [_square_roots(*map(np.array, zip(*own, strict=True))) for own in sizes.values()]
+        none = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int), np.zeros(0), np.zeros((0, 0))
+        of, on, signs, roots = zip(*found, strict=True) if found else ((x,) for x in none)
+        self._of, self._signs = np.concatenate(of), np.concatenate(signs)
+        lengths = np.repeat([x.shape[1] for x in roots], [len(x) for x in roots])
+        entries = (np.concatenate([x.ravel() for x in y]) for y in (roots, on))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        self._roots = sp.csr_matrix((*entries, starts), shape=(len(lengths), parts.size))
 
     @property
     def touched(self) -> np.ndarray:
-        """Numbers of the coordinates where the parts have entries."""
-        return np.unique(np.concatenate([self._i, self._j]))
+        """Numbers of the coordinates that the parts have entries on."""
+        return np.unique(np.concatenate([self._roots.indices, *(on for on, _ in self._wide.values())]))
 
-    def forms(self, row: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The forms (parts, f) of rows (f, k) on the coordinates ``numbers`` (k,)."""
-        i, j = np.searchsorted(numbers, self._i), np.searchsorted(numbers, self._j)
-        out = np.empty((len(self.labels), len(row)))
-        step = max(1, int(SIZES.pivoted_bytes / (8 * max(len(i), 1))))
+    def forms(self, row: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The forms (parts, f) of rows (f, k) on the coordinates with these ``numbers`` (k,), and the sums of all terms in each.
+
+        Where a stiff part hardly deforms, the terms cancel to rounding.
+        """
+        roots = self._roots[:, numbers].tocsr()
+        count, signs = len(self._signs), self._signs[:, None]
+        sums = sp.csr_matrix((np.ones(count), (self._of, np.arange(count))), shape=(len(self.labels), count))
+        out, sizes = (np.empty((len(self.labels), len(row))) for _ in range(2))
+        step = max(1, int(_AT_ONCE / (16 * max(*roots.shape, 1))))
         for first in range(0, len(row), step):
             re, im = (
                 np.ascontiguousarray(x.T) for x in (row[first : first + step].real, row[first : first + step].imag)
             )
-            out[:, first : first + step] = self._weights @ (re[i] * re[j] + im[i] * im[j])
-        return out
+            squares = (roots @ re) ** 2 + (roots @ im) ** 2
+            sizes[:, first : first + step] = sums @ squares
+            out[:, first : first + step] = (
+                sums @ (signs * squares) if np.any(signs < 0.0) else sizes[:, first : first + step]
+            )
+            for k, (on, matrix) in self._wide.items():
+                own = row[first : first + step, np.searchsorted(numbers, on)].T
+                out[k, first : first + step] = np.einsum("cf,cf->f", matrix @ own, own.conj()).real
+                size = np.abs(own)
+                sizes[k, first : first + step] = np.einsum("cf,cf->f", abs(matrix) @ size, size)
+        return out, sizes
 
-    def terms(self, part: int, row: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Sum of the magnitudes of all terms in one form, (f,); for a stiff part that hardly deforms they cancel to rounding."""
-        i, j = np.searchsorted(numbers, self._i), np.searchsorted(numbers, self._j)
-        own = abs(self._weights[part])
-        used = own.indices
-        return np.abs(row[:, i[used]] * row[:, j[used]]) @ own.data
+
+def _square_roots(number: np.ndarray, on: np.ndarray, matrices: np.ndarray) -> tuple[np.ndarray, ...]:
+    """``A = sum_k s_k g_k g_k^T`` of symmetric matrices (m, c, c), without what is rounding.
+
+    Of every g_k the number of its matrix (k,), the coordinates (k, c) that it is on, s_k (k,) and itself (k, c).
+    """
+    size = np.abs(matrices).max(axis=2)
+    size = np.sqrt(np.where(size > 0.0, size, 1.0))
+    scaled = 0.5 * (matrices + matrices.transpose(0, 2, 1)) / (size[:, :, None] * size[:, None, :])
+    values, vectors = np.linalg.eigh(scaled)
+    of, k = np.nonzero(np.abs(values) > left_by_rounding() * np.abs(values).max(axis=1, keepdims=True))
+    values = values[of, k]
+    return number[of], on[of], np.sign(values), np.sqrt(np.abs(values))[:, None] * vectors[of, :, k] * size[of]
 
 
 def _of_member(

@@ -12,8 +12,8 @@ import mse
 from example_scripts import example
 from mse import Pose
 from mse.analysis.frequency import response
+from mse.analysis.noise import thermal as noise
 from mse.analysis.noise.thermal import BOLTZMANN
-from mse.numerics.options import SIZES
 
 ROOM = 300.0
 
@@ -326,8 +326,25 @@ def test_a_stiff_part_that_hardly_deforms_loses_its_own_noise_to_no_rounding():
 def test_frequencies_solved_in_pieces_have_the_same_noise(monkeypatch):
     linear, f = two_masses(), np.geomspace(0.1, 10.0, 40)
     whole = linear.noise(f, "probe.x").densities
-    monkeypatch.setattr(SIZES, "pivoted_bytes", 100.0)
+    monkeypatch.setattr(noise, "_AT_ONCE", 100.0)
     np.testing.assert_allclose(linear.noise(f, "probe.x").densities, whole, rtol=1e-13)
+
+
+def test_parts_on_many_coordinates_have_the_same_noise(monkeypatch):
+    """By their sparse matrices, as by the roots of small ones: of a beam of several elements, and of what feeds energy."""
+    system = mse.MSystem("cantilever", gravity=(0, 0, 0))
+    beam = system.add(mse.RoundBeam("beam", length=1.0, radius=0.01, elements=6, loss={"bending": 1e-3, "axial": 2e-3}))
+    system.clamp(system.ground, beam.frame(0))
+    system.add(mse.Bushing("film", damping=3.0), between=(beam.frame(1), system.ground))
+    system.add(mse.PositionSensor("probe"), between=(beam.frame(1), system.ground))
+    linear, f = system.find_working_point().linearize(), np.geomspace(1.0, 1e3, 30)
+    for output in ("probe.x", "probe.z"):
+        roots = linear.noise(f, output)
+        with monkeypatch.context() as wide:
+            wide.setattr(noise, "_WIDE", 0)
+            sparse = linear.noise(f, output)
+        assert sparse.sources == roots.sources and len(roots.sources) == 4
+        np.testing.assert_allclose(sparse.densities, roots.densities, rtol=1e-6, atol=1e-9 * roots.densities.max())
 
 
 def test_an_element_of_ones_own_that_only_damps_has_a_temperature():
