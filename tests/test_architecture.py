@@ -72,6 +72,7 @@ UPWARD = {
     "linear.methods.Analyses.modes",
     "linear.methods.Analyses.noise",
     "linear.readings.Readings.null_space",
+    "linear.linear_model.LinearModel.allowed_motions",
     "linear.linear_model.LinearModel.growth",
     "linear.linear_model.LinearModel.reduced",
     "linear.methods.Analyses.resonance_grid",
