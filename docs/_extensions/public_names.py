@@ -74,7 +74,7 @@ def inherited(cls: type, name: str) -> bool:
 
 
 # by these, elements answer to mse itself and to each other
-HOOKS = {"options", "values_at", "exceeded", "twists", "ways_from", "coordinate"}
+HOOKS = {"options", "reading", "switches", "values_at", "exceeded", "twists", "ways_from", "coordinate"}
 
 
 def of_contract(name: str) -> bool:

@@ -36,8 +36,7 @@ Everything else has a default that it may replace.
 ``measure``            readings (outputs,) of the poses and internal coordinates; their slopes are the linear outputs
 ``reaction_outputs``   outputs that are multipliers of the constraint, then of the flow constraint, by ``reaction_map``
 ``motors``             inputs that prescribe residuals of the constraint
-``drives``             of motors by name: where their residual is zero, and the force that they need, an output of motions
-``reading``            what ``outputs`` are at finite poses, in motions; small changes are those of ``output_map``
+``drives``, ``reading``  of motors and sensors in large motions, see :mod:`mse.elements.in_motion`
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``joined``             frames of other objects that it acts on, by name, before its own
 =====================  ==============================================================================================
@@ -127,6 +126,7 @@ from .docstrings import Later, completed
 from .frame import Frame as Frame
 from .frame import Place as Place
 from .identity import Identified
+from .in_motion import InMotion
 from .losses import settle as settle_loss
 from .parameters import Parameter, Profile, Required, with_values
 from .records import DISPLACEMENT, FORCE, Channel, Component, Outline  # noqa: F401 - for who defines elements
@@ -134,7 +134,7 @@ from .records import DISPLACEMENT, FORCE, Channel, Component, Outline  # noqa: F
 Role = Literal["free", "drive", "reaction"]
 
 
-class MObject(Defined, Identified):
+class MObject(Defined, Identified, InMotion):
     """``force = -dW/dx`` of an energy W: base class of all mechanical objects; the module's docstring is the contract.
 
     Parameters are given by keyword, as its class declares them.
@@ -182,7 +182,6 @@ class MObject(Defined, Identified):
     constraint_kernel: ClassVar[Callable | None] = None
     reaction_outputs: ClassVar[tuple[Channel, ...] | property] = ()
     motors: ClassVar[dict[str, int] | property] = {}
-    drives: ClassVar[Mapping[str, tuple[float, Channel]] | property] = {}
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # parameters that depend on others come last
@@ -455,10 +454,6 @@ class MObject(Defined, Identified):
         return with_power(self, frames, q, order, found)
 
     # -- linear regime ----------------------------------------------------------------------------------------
-    def switches(self, frames: Sequence[FramePose], q: Any) -> Any:
-        """Numbers (k,), none by default, at whose changes of sign the formula of a law changes; forces stay continuous."""
-        return ()
-
     def kinetic(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
         """Kinetic coenergy T (J) of moving frames, internal coordinates ``q`` and their rates ``v``."""
         return 0.0
@@ -489,10 +484,6 @@ class MObject(Defined, Identified):
 
     def measure(self, frames: Sequence[FramePose], q: Any) -> Any:
         """Readings at the poses ``frames`` and internal coordinates ``q``: a number for each of ``outputs``."""
-        return np.zeros(0)
-
-    def reading(self, frames: Sequence[FramePose]) -> np.ndarray:
-        """What is read in a motion, (outputs,), of an object without a ``measure``."""
         return np.zeros(0)
 
     def output_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:

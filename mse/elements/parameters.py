@@ -166,13 +166,13 @@ class Choice(Parameter[str, str]):
 
 
 class Flag(Parameter[bool, bool | np.bool_]):
-    """True or False; False if left out."""
+    """True or False."""
 
     kind = "True or False"
 
-    def __init__(self, description: str):
-        super().__init__(description, default=False)
-        self.usual = False
+    def __init__(self, description: str, *, default: bool):
+        super().__init__(description, default=default)
+        self.usual = default
 
     def checked(self, obj, value) -> bool:
         if not isinstance(value, bool | np.bool_):

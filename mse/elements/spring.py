@@ -33,7 +33,7 @@ class Spring(Line):
     damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
     loss: Loss = Loss()
     temperature: Real = temperature()
-    tension_only: Flag = Flag("whether it exerts nothing along its line below its length")
+    tension_only: Flag = Flag("whether it exerts nothing along its line below its length", default=False)
 
     parts = ("axial", "geometric")
     kernel = springs.spring

@@ -50,7 +50,7 @@ class Wire(Line):
     damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
     loss: Loss = Loss(of_section=True)
     temperature: Real = temperature()
-    tension_only: Flag = Flag("whether it exerts nothing along its line below its length")
+    tension_only: Flag = Flag("whether it exerts nothing along its line below its length", default=False)
 
     if TYPE_CHECKING:
         material: InitVar[Material | str | None] = None
