@@ -155,6 +155,7 @@ _RESULTS = {
     "StrainEnergies": ".analysis.modes.strain_energies",
     "TimeResponse": ".analysis.time.response",
     "Trace": ".statics.continuation",
+    "TransitionMatrix": ".dynamics.transition",
     "Trajectory": ".dynamics.trajectory",
     "WorkingPoint": ".statics.working_point",
 }
@@ -184,6 +185,7 @@ if _typing.TYPE_CHECKING:
     from .dynamics.trajectory import Instant as Instant
     from .dynamics.trajectory import MotionState as MotionState
     from .dynamics.trajectory import Trajectory as Trajectory
+    from .dynamics.transition import TransitionMatrix as TransitionMatrix
     from .elements.beam_loads import BeamLoads as BeamLoads
     from .elements.loss_laws import LossLaw as LossLaw
     from .linear.compose import compose as compose

@@ -27,6 +27,7 @@ from .ledger import energies, momentum, stored, works
 
 if TYPE_CHECKING:
     from ..linear.linear_model import LinearModel
+    from .transition import TransitionMatrix
 
 _LISTED = 20  # crossings that a table lists
 
@@ -261,6 +262,37 @@ class Trajectory(TimeResponse):
             return Instant(self, self._samples[k])
         begin = self._begins[max(0, bisect_right([m.time for m in self._begins], t) - 1)]
         return Instant(self, Stepper(self._equations, self.rtol).step(begin).at(t))
+
+    def transition_matrix(self, start: float, end: float) -> TransitionMatrix:
+        """How small changes of joint coordinates and their rates at one time have grown at another: their linear relation.
+
+        Over a period of the motion its eigenvalues are Floquet's multipliers.  Coordinates have to determine all poses.
+
+        Parameters
+        ----------
+        start, end : float, s
+            Times of the motion.
+
+        Returns
+        -------
+        TransitionMatrix
+            The matrix, with names.
+
+        Raises
+        ------
+        ModelError
+            The motion does not reach there, coordinates of joints do not determine it, or something rolls.
+        """
+        from .transition import transition_matrix
+
+        times = {"start": start, "end": end}
+        found = [
+            number(self.name, what, t, minimum=self.time[0], maximum=self.time[-1], unit="s")
+            for what, t in times.items()
+        ]
+        if not found[0] < found[1]:
+            raise ModelError(f"{self.name}: start is {start:g} s and end {end:g} s; expected an end after the start")
+        return transition_matrix(self, *found)
 
     def poses(self, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Origins (t, 3) and orientations (t, 3, 3) of a frame over time.
