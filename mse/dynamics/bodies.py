@@ -1,4 +1,4 @@
-"""Rigid bodies on joints in compiled code: rates at coordinates of a chart, and constraints restored, see :mod:`mse.kernels.multibody`.
+"""Rigid bodies on joints in compiled code (:mod:`mse.kernels.multibody`): rates at coordinates of a chart, constraints restored.
 
 Other elements and inputs exert their forces in Python.  Systems with other masses or constraints have no such code.
 """
@@ -118,7 +118,7 @@ class BodiesChart:
         self._extra[:n], self._extra[n:] = force, powers
 
     def settled(self, y: np.ndarray, t: float) -> Settled:
-        """State and velocities at coordinates y (2 n + 2,), with constraints restored for both; ModelError where they cannot be."""
+        """State and velocities at coordinates y (2 n + 2,), with constraints restored for both; ModelError if they cannot be."""
         e, work, n = self._bodies.equations, self._bodies.work, self._bodies.equations.size
         y, nothing = y.copy(), np.zeros((0, 0))
         chosen = self._independent

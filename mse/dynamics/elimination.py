@@ -10,8 +10,8 @@ import numpy as np
 class Fronts(NamedTuple):
     """Fronts of an elimination, one for each body, as :class:`mse.kernels.multibody.Model` describes them.
 
-    ``of_joint`` (E, 4) are the front of each joint, and in it the places of its bodies and rows; ``tree`` (E,) whether a body hangs
-    on it.
+    ``of_joint`` (E, 4) are the front of each joint, and in it the places of its bodies and rows; ``tree`` (E,) whether a body
+    hangs on it.
     """
 
     fronts: np.ndarray

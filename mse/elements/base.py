@@ -1,7 +1,6 @@
 """The contract between mechanical objects and the rest of mse, in one place.
 
-A mechanical object is a class derived from :class:`MObject`.  It declares parameters, frames and an energy; that is enough.
-Everything else has a default that it may replace.
+A mechanical object is a class derived from :class:`MObject`, with parameters and frames.  All below has defaults to replace.
 
 **Laws**, plain numpy; an ``energy`` alone is enough
 
@@ -53,8 +52,7 @@ Everything else has a default that it may replace.
                        modes; elements with a kernel have no others
 ``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
                        ``element_count`` is their number, known before they are made
-``span``               distance between its two frames without load; places objects without an initial pose
-``rest_poses``         poses of its frames without load, seen from frame 0; the same for more than a distance
+``span``, ``rest_poses``  distance between its frames without load, and their poses seen from frame 0; for initial poses
 ``check_frames``, ``end_of_range``  what is wrong at some poses, or soon will be; for messages
 ``cautions``           possible errors of its law at a working point, and what no real object does; for the notes
 ``only_pulls``         True if a real one would be slack instead of pushing; working points then say so
@@ -79,12 +77,11 @@ rotations Rz Ry Rx (eq. 18) give the same forces, and the same stiffness if the 
 equilibrium the two differ by half that torque in the rotation block.
 
 Forces and stiffness default to exact differentiation of the energy, by a record of it for all elements of a class together
-(:mod:`mse.elements.recorded_laws`).  A class that must be faster sets
-``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
-hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
-gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it
-adds the stiffness of all parts up where there is place for one only, as the search asks for.  With ``by_column = True``,
-``kernel_parameters`` and ``span`` work as well on columns, arrays (E, ...) of the parameters of many elements.
+(:mod:`mse.elements.recorded_laws`).  A class that must be faster sets ``kernel`` to a compiled function over many elements at
+once; its plain ``energy`` stays as the law that the tests compare the kernel with.  A kernel is called as ``kernel(parameters,
+origins, orientations, memory, gravity, order, energy, gradient, stiffness)`` and fills the last three, given as zeros: see
+:mod:`mse.kernels.springs`.  With ``adds_parts = True`` it adds the stiffness of all parts up if there is place for one only.
+With ``by_column = True``, ``kernel_parameters`` and ``span`` work as well on columns, arrays (E, ...) of many elements.
 
 An energy that depends on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember``
 gives the first ones and the compiled ``follow(parameters, orientations, memory)``, called on the class, updates them in steps.
@@ -96,9 +93,8 @@ A class with a kernel, of which models have many, may give their mass and dampin
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
 where all are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``inertia_kernel(masses, velocities)`` gives the forces
 (E, n) of inertia at those masses that are there without accelerations; ``inertia_slopes(masses, velocities, accelerations)``
-all forces of inertia, and their slopes (E, n, n) by positions and by velocities.  ``mass_matrix`` and ``damping_matrix`` stay
-the laws that the tests compare them with.  A subclass with a law or ``kernel_parameters`` of its own does not inherit the
-kernel of its base.
+all forces of inertia, and their slopes (E, n, n) by positions and by velocities.  A subclass with a law or
+``kernel_parameters`` of its own does not inherit the kernel of its base.
 """
 
 from __future__ import annotations

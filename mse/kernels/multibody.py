@@ -1,12 +1,12 @@
 """Accelerations of rigid bodies on joints, compiled: ``[M G'; G 0] (a, l) = (f - c, -v'(d2g)v)`` in time linear in their number.
 
-Rows of joints are sums of the fifteen scalars of :mod:`mse.kernels.joints`, with factors that stay: a measure that is held at an angle
-vanishes where its sine does.  So slopes and bends ``v'(d2g)v`` are exact and short.
+Rows of joints are sums of the fifteen scalars of :mod:`mse.kernels.joints`, with factors that stay: a measure that is held at
+an angle vanishes where its sine does.  So slopes and bends ``v'(d2g)v`` are exact and short.
 
-M is stiffened along the rows, by ``G'WG``, which changes no acceleration, since ``G a`` is given: bodies without inertia are then
-eliminated as others are.  Elimination goes from the leaves of a spanning tree of the bodies to its root, in one dense front for each
-body, with the rows of the joint that the body hangs on (:mod:`mse.dynamics.elimination`).  Rows that close loops come after both of
-their bodies, so that their pivots vanish where they depend on other rows.
+M is stiffened along the rows, by ``G'WG``, which changes no acceleration, since ``G a`` is given: bodies without inertia are
+then eliminated as others are.  Elimination goes from the leaves of a spanning tree of the bodies to its root, in one dense
+front for each body, with the rows of the joint that the body hangs on (:mod:`mse.dynamics.elimination`).  Rows that close loops
+come after both of their bodies, so that their pivots vanish where they depend on other rows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .jit import kept, part
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
 
 GOOD, NOT_GOOD = 0, 1
-# Entries below it are rounding of rounding, which gets less from front to front: processors take a hundred times as long for numbers
-# near the smallest that there are (tests/dynamics/test_bodies.py::test_rounding_that_fades_away_takes_no_time).
+# Entries below it are rounding of rounding, which gets less from front to front: processors take a hundred times as long for
+# numbers near the smallest that there are (tests/dynamics/test_bodies.py::test_rounding_that_fades_away_takes_no_time).
 _NOTHING = 1e-100
 # Pivots of rows that close loops, relative to those of rows alone, below which they nearly depend on others.  Accelerations then
 # have the errors of positions and velocities divided by their root, and those of rounding by themselves: constraints are restored
@@ -34,15 +34,15 @@ class Model(NamedTuple):
     """A system as arrays; bodies are numbered from 1, the ground is 0.
 
     ``bodies`` (b, 13) have their mass, mass times center, and inertia about the reference point, along their axes.  ``joints``
-    (E, 8) have two bodies, their front, in that front the places of both bodies (-1 for the ground) and of the first row, the first
-    row and that of the next joint.  Joints that only measure stand behind those that hold, one for each of the ``springs`` (S, 4),
-    stiffness, rest, preload and damping; for these the front and the place after it are the fronts of both bodies.  ``seats``
-    (E, 2, 4, 3) are the place and the three axes of a joint on each body.  Row r is ``held[r, 0]`` and the sum of the ``factors`` of
-    its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``; ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs
-    on the row.  A spring of two rows acts on the angle whose sine and cosine they are.
-    ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and their
-    columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of unknowns,
-    bodies first, and the places in the front that takes what is left.
+    (E, 8) have two bodies, their front, in that front the places of both bodies (-1 for the ground) and of the first row, the
+    first row and that of the next joint.  Joints that only measure stand behind those that hold, one for each of the
+    ``springs`` (S, 4), stiffness, rest, preload and damping; for these the front and the place after it are the fronts of both
+    bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.  Row r is ``held[r, 0]`` and the
+    sum of the ``factors`` of its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``; ``held[r, 1]`` is W, ``held[r,
+    2]`` not zero where a body hangs on the row.  A spring of two rows acts on the angle whose sine and cosine they are.
+    ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and
+    their columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of
+    unknowns, bodies first, and the places in the front that takes what is left.
     """
 
     gravity: np.ndarray
@@ -60,7 +60,7 @@ class Model(NamedTuple):
 
 class Work(NamedTuple):
     """Room for one evaluation: poses, turns and motions of bodies and ground (b + 1, ...), slopes (R, 12), values and bends (R,)
-    of rows, fronts (r, widest), their right sides (c,), terms of pivots (6 b,), what solves them (n + R,), and a point (2 n + 2,)."""
+    of rows, fronts (r, widest), their right sides (c,), terms of pivots (6 b,), solutions (n + R,), and a point (2 n + 2,)."""
 
     o: np.ndarray
     u: np.ndarray
@@ -208,7 +208,7 @@ def _put_matrix(model, work):
 
 @part
 def _put_forces(model, work, memory, extra):
-    """Right sides: weights, forces of inertia, ``extra`` ones, and those of springs and dampers of joints; the dampers' power (W)."""
+    """Put weights, forces of inertia, ``extra`` ones and those of joints on the right sides; returns the dampers' power (W)."""
     s, inertia, p, q, across = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
     right, gravity = work.right, model.gravity
     for f in range(model.fronts.shape[0]):
@@ -254,9 +254,9 @@ def _put_forces(model, work, memory, extra):
 def _eliminate(model, work, independent, limits, decide):
     """``L D L'`` of all fronts; rows that are not ``independent`` (R,) are left out.
 
-    If it is to ``decide`` it says itself which are.  Pivots of rows relative to those of rows alone below ``limits[2]`` belong to rows
-    that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.  Returns the
-    smallest pivot of an independent row that closes a loop, and -1 where a body or a row of the tree has none.
+    If it is to ``decide`` it says itself which are.  Pivots of rows relative to those of rows alone below ``limits[2]`` belong
+    to rows that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.
+    Returns the smallest pivot of an independent row that closes a loop, and -1 where a body or a row of the tree has none.
     """
     arena, count, least = work.arena, 6 * model.bodies.shape[0], 1.0
     for f in range(model.fronts.shape[0]):
@@ -347,7 +347,7 @@ def _solve(model, work, independent, given, forced):
 
 @part
 def _put_left(model, work, given):
-    """What forces, as right sides have them, and given rows (R,) leave of the equations: right sides, and in place of ``given``."""
+    """Put what the solution leaves of the equations on the right sides, for their forces, and in ``given`` (R,), for the rows."""
     s, inertia, p, q = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3)
     right, x, count = work.right, work.solution, 6 * model.bodies.shape[0]
     for f in range(model.fronts.shape[0]):
@@ -403,7 +403,7 @@ def _put_speeds(model, work):
 
 @part
 def _largest(work, values, size, count, independent, gap):
-    """The largest of the first values (count,), as distances (m) in a system of a ``size`` (m): of independent rows, and of all."""
+    """Put the largest of the first values (count,), as distances (m), in ``gap``: of independent rows, and of all."""
     gap[0] = gap[1] = 0.0
     for r in range(count):
         length = 0.0
@@ -425,9 +425,9 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
 
     Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
     ``extra`` (n + 2,) are further forces, and power of both kinds.  The first stage of all finds which rows are independent.
-    Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m): poses in
-    ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (3,) are the distance (m) and speed (m/s) by
-    which rows were open at most, and the distance by which they still are.
+    Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m):
+    poses in ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (3,) are the distance (m) and
+    speed (m/s) by which rows were open at most, and the distance by which they still are.
     """
     n, rows = 6 * model.bodies.shape[0], independent.shape[0]
     jacobian, gap, settling, point = np.empty((3, 3)), np.empty(2), first == last, work.point

@@ -1,9 +1,10 @@
 """The constraints of joints in the linear model: independent rows, and one constrained coordinate for every multiplier.
 
 A joint's constraint is ``G q = w``.  Either w is zero and the force that holds it there is the joint's reaction, or a motor
-prescribes w.  A flow constraint ``A q' = 0``, for motions that begin at the working point, is likewise ``A q = w`` with w
-zero; about a motion its rows turn and hold no position, so that flows without slopes have names here and no rows.  If constraints depend on each other, only independent rows are kept.  Reactions of redundant joints are then not
-unique; outputs read the ones of least sum of squares, as at the working point.
+prescribes w.  A flow constraint ``A q' = 0``, for motions that begin at the working point, is likewise ``A q = w`` with w zero;
+about a motion its rows turn and hold no position, so that flows without slopes have names here and no rows.  If constraints
+depend on each other, only independent rows are kept.  Reactions of redundant joints are then not unique; outputs read the ones
+of least sum of squares, as at the working point.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ class Recording:
                 self._continue()
             elif path.stat().st_size:
                 raise RecordingError(
-                    f"{run.name}: {path} exists and is not a recording (there is no {self._sidecar.name}); expected a new file or "
-                    "one to continue; choose another name or delete it"
+                    f"{run.name}: {path} exists and is not a recording (there is no {self._sidecar.name}); expected a new file "
+                    "or one to continue; choose another name or delete it"
                 )
             self._refuse_full_disk()
         except BaseException:
