@@ -170,7 +170,10 @@ def _added(moving: Moving, expansion: Expansion) -> Iterator[_Added]:
         w, change = (x[g.frames][:, :, 3:] for x in (velocities, faster))
         for found in slopes(part, at, v, a):
             force, *matrices = on_bodies(found, levers, w, change)
+            moves = [any(x[k].any() for x in (force, *matrices)) for k in range(len(g.elements))]
             for k, el in enumerate(g.elements):
+                if not moves[k]:
+                    continue
                 yield _landed(el.owner, found.mechanism, rows[k], force[k], [x[k] for x in matrices], clusters.size)
 
 
@@ -270,7 +273,7 @@ class _Axes:
 
     def __init__(self, moving: Moving, expansion: Expansion, width: int, turning: np.ndarray | None):
         t, size = moving._topology, expansion.pattern.size
-        self.width = width
+        self.width, self._plain = width, expansion.z is None
         grown = sp.eye(size, width, format="csr")
         self.z = z = grown if expansion.z is None else expansion.z @ grown
         held = z @ sp.diags(np.arange(width) >= t.size, dtype=float)
@@ -286,6 +289,10 @@ class _Axes:
     ) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
         """Mass, damping and stiffness on x."""
         z, rate = self.z, self.rate
+        if self._plain and not rate.nnz:
+            for x in (mass, damping, stiffness):
+                x.resize((self.width, self.width))
+            return mass, damping, stiffness
         return (
             z.T @ mass @ z,
             z.T @ (damping @ z + 2.0 * mass @ rate),
