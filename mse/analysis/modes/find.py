@@ -129,7 +129,7 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     if stopped or not len(found):
         return found, stopped and f"{stopped}, without loss"
     refuse_unsymmetric(model, found.eigenvalues.imag, "modes that are followed from undamped ones")
-    s, shapes, momenta, still, doubt, tables = lossy_modes(model, found.eigenvalues, found.shapes)
+    s, shapes, momenta, still, doubt, tables, lost = lossy_modes(model, found.eigenvalues, found.shapes)
     energies = np.real(np.conj(shapes) * momenta)
     total = energies.sum(axis=0)
     total = np.where(total > 0.0, total, 1.0)
@@ -140,10 +140,15 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     notes = [note for note in notes if not note.startswith(_UNDAMPED)]
     if still.any():
         notes.append(f"{np.count_nonzero(still)} of them do not swing, so loss factors do not act on them")
-    unsure = found.uncertainties_hz
+    unsure = np.where(doubt > 0.0, found.uncertainties_hz + doubt / (2 * np.pi), found.uncertainties_hz)
+    if lost.any():
+        names = ", ".join(f"{abs(x) / (2 * np.pi):.6g}" for x in s[lost])
+        notes.append(
+            f"at {names} Hz modes were not found again with loss, as they become one with another or no longer swing: they are "
+            "given to first order, with the whole change as their uncertainty; frequency_response() is exact there"
+        )
     if tables:
-        unsure = np.where(doubt > 0.0, unsure + doubt / (2 * np.pi), unsure)
-        share = np.divide(doubt, np.abs(s.real), out=np.zeros(len(s)), where=doubt > 0.0)
+        share = np.divide(doubt, np.abs(s.real), out=np.zeros(len(s)), where=(doubt > 0.0) & ~lost)
         left = ", with an error no larger than rounding"
         if share.max() > NOTHING:
             left = f": the error is up to {share.max():.1g} of a Q, see uncertainties_hz of each mode"

@@ -49,7 +49,8 @@ _DENSE = 60  # coordinates of models that are solved as dense matrices
 class Lossy(NamedTuple):
     """Modes with loss: s (m,), shapes and momenta (n, m), and which of them neither stand still nor swing, and so have no loss.
 
-    ``doubt`` (m,), in 1/s, is by how much s may be off, since members in ``tables`` are known at real frequencies alone.
+    ``doubt`` (m,), in 1/s, is by how much s may be off, since members in ``tables`` are known at real frequencies alone.  Modes
+    that are ``lost`` (m,) were not found again with loss: they are known to first order, with the whole change as doubt.
     """
 
     s: np.ndarray
@@ -58,6 +59,7 @@ class Lossy(NamedTuple):
     still: np.ndarray
     doubt: np.ndarray
     tables: tuple[str, ...]
+    lost: np.ndarray
 
 
 def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
@@ -71,18 +73,43 @@ def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
     s, shapes = s.astype(complex), shapes.astype(complex)
     swinging = np.abs(s.imag) > NOTHING * np.abs(s)
     moving = shapes.any(axis=0)
-    whole, lost, without = _Equations(model, 1.0), swinging, s
-    for pieces in _PIECES if swinging.any() else ():
+    whole, without, lost = _Equations(model, 1.0), s, np.zeros(len(s), dtype=bool)
+    if swinging.any():
+        s, shapes, lost = _found(model, s, shapes, (swinging & moving, swinging & ~moving))
+    doubt, tables = _doubt(whole, s, shapes, np.flatnonzero(swinging & moving & ~lost))
+    doubt[lost] = np.abs(s - without)[lost]
+    return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging, doubt, tables, lost)
+
+
+def _found(
+    model: LinearModel, s: np.ndarray, shapes: np.ndarray, which: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """s (m,) and shapes (n, m) with loss, and which modes (m,) are lost and so known to first order only."""
+    for pieces in _PIECES:
         try:
-            s, shapes = _with_loss(model, s, shapes, (swinging & moving, swinging & ~moving), pieces)
-            break
+            return *_with_loss(model, s, shapes, which, pieces), np.zeros(len(s), dtype=bool)
         except _Lost as error:
-            lost = error.which
-    else:
-        if swinging.any():
-            _refuse_lost(model, without, lost)
-    doubt, tables = _doubt(whole, s, shapes, np.flatnonzero(swinging & moving))
-    return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging, doubt, tables)
+            away = error.which
+    (moving, resting), lost, found = which, np.zeros(len(s), dtype=bool), None
+    while found is None:
+        lost[away] = True
+        if (lost & resting).any():
+            _refuse_lost(model, s, np.flatnonzero(lost))
+        try:
+            found = _with_loss(model, s, shapes, (moving & ~lost, resting), _PIECES[-1])
+        except _Lost as error:
+            away = error.which
+    for k in np.flatnonzero(lost):  # of two that become one, one can be found
+        lost[k] = False
+        try:
+            found = _with_loss(model, s, shapes, (moving & ~lost, resting), _PIECES[-1])
+        except _Lost:
+            lost[k] = True
+    whole, on = _Equations(model, 1.0), np.flatnonzero(moving)
+    p, vectors = _first_order(_Equations(model, 0.0), whole, whole.eigenvalues(s[on]), shapes[:, on])
+    of_lost = lost[on]
+    found[0][on[of_lost]], found[1][:, on[of_lost]] = whole.rates(p)[of_lost], np.array(vectors).T[:, of_lost]
+    return *found, lost
 
 
 class _Lost(Exception):
