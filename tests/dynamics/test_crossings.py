@@ -33,6 +33,7 @@ def test_crossings_are_where_the_closed_form_passes_the_level():
     assert motion.crossings[0].level == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [2, 8])
 def test_crossings_do_not_depend_on_how_often_outputs_are_looked_at(monkeypatch, parts):
     monkeypatch.setattr(crossings, "_PARTS", parts)

@@ -26,7 +26,7 @@ def driven():
 INPUTS = {"slide.force": lambda t: 3.0 * np.sin(4.0 * t), "hinge.angle": lambda t: 2.0 * t + 0.3 * np.sin(5.0 * t)}
 
 
-@pytest.mark.parametrize("points", [9, 11])
+@pytest.mark.parametrize("points", [9, pytest.param(11, marks=pytest.mark.slow)])
 def test_works_by_object_add_up_to_those_along_the_motion(monkeypatch, points):
     monkeypatch.setattr(ledger, "_POINTS", points)
     motion = driven().simulate(duration=0.5, dt=0.1, inputs=INPUTS, initial={"slide.displacement": 0.1}, rtol=1e-9)

@@ -80,10 +80,9 @@ STILL = {"hinge.angle": 2.9, "hinge.angle'": 0.0}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["shaker.z", "slide.displacement"])
-def test_a_pendulum_on_a_vibrating_pivot_swings_as_is_known(way):
-    motion = shaken(way).simulate(
-        duration=1.0, dt=1.0, inputs={way: lambda t: 0.02 * np.sin(200 * t)}, initial=STILL, rtol=1e-9
+def test_a_pendulum_on_a_vibrating_pivot_swings_as_is_known():
+    motion = shaken("shaker.z").simulate(
+        duration=1.0, dt=1.0, inputs={"shaker.z": lambda t: 0.02 * np.sin(200 * t)}, initial=STILL, rtol=1e-9
     )
     assert motion["hinge.angle"][-1] == pytest.approx(3.58553746, abs=1e-7)
     assert np.abs(motion.energy["unaccounted"]).max() < 1e-5

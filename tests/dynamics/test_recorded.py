@@ -95,6 +95,7 @@ def test_another_motion_is_refused(tmp_path, change, said):
         other.simulate(**GIVEN, record=path)
 
 
+@pytest.mark.slow
 def test_a_motion_that_cannot_go_on_leaves_its_file(tmp_path):
     class Escape(mse.MObject):
         coordinate_names = (mse.coordinate("x", unit="m"),)

@@ -85,6 +85,18 @@ def test_a_body_begins_at_its_pose_with_its_velocity():
     np.testing.assert_allclose(found.poses["two.pin"].o, pin.o, atol=1e-13)
 
 
+def test_a_body_that_is_clamped_beside_another_begins_where_it_is_told():
+    system = floating()
+    tag = system.add(mse.RigidBody("tag", mass=0.1))
+    system.clamp(system["one"].frame(0), tag.frame(0), Pose.dy(0.3))
+    pose, velocity = Pose.dx(2.0) @ Pose.rotation((0.2, -0.5, 0.4)), (0.3, -0.1, 0.2, 1.0, 2.0, 3.0)
+    found = first(system, initial={"tag": pose, "tag'": velocity}).at(0.0)
+    np.testing.assert_allclose(found.poses["tag.center"].o, pose.o, atol=1e-13)
+    np.testing.assert_allclose(found.velocities["tag.center"], velocity, atol=1e-13)
+    across = np.cross(velocity[3:], found.poses["one.center"].o - pose.o)
+    np.testing.assert_allclose(found.velocities["one.center"][:3], np.array(velocity[:3]) + across, atol=1e-13)
+
+
 def test_the_pose_of_a_body_brings_joints_along():
     system = book.double_pendulum()
     pose = Pose.ry(-2.0) @ Pose.dz(-1.0)

@@ -42,7 +42,7 @@ def test_a_mass_dropped_on_a_wire_bounces_with_its_period(monkeypatch, factor):
     np.testing.assert_allclose(known(), [0.560679006216, 263.022843862], rtol=1e-12)
     rate = "guide.displacement'"
     motion = hung().simulate(
-        duration=1.0, dt=0.5, initial={"guide.displacement": DROP}, crossings={rate: 0.0}, rtol=1e-10
+        duration=0.6, dt=0.3, initial={"guide.displacement": DROP}, crossings={rate: 0.0}, rtol=1e-10
     )
     period, tension = known()
     assert [c.rising for c in motion.crossings[:2]] == [True, False]
@@ -53,6 +53,7 @@ def test_a_mass_dropped_on_a_wire_bounces_with_its_period(monkeypatch, factor):
     assert motion.steps < 130
 
 
+@pytest.mark.slow
 def test_steps_end_where_the_wire_goes_taut():
     system = hung()
     topology, assembly = prepared(system, None)
