@@ -23,8 +23,8 @@ from .charts import Settled, StepFailed, displaced, open_at
 from .elimination import eliminated
 
 # Pivots of rows relative to those of rows alone, below which rows depend on others, and of bodies relative to their terms, below
-# which they have no mass.  With a hundredth and a hundred times of each tests/dynamics/test_bodies.py passes.
-_DEPENDENT = 1e-11
+# which they have no mass.  With a tenth and ten times of each tests/dynamics/test_bodies.py passes.
+_DEPENDENT = 1e-13
 _NO_MASS = 1e-11
 
 
@@ -87,22 +87,25 @@ class BodiesChart:
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
         self._independent = np.ones(bodies.held, dtype=bool)
         self._extra = np.zeros(6 * len(bodies.model.bodies) + 2)
-        self._gaps = np.zeros(3)
+        self._gaps = np.zeros(4)
 
     def rates(
         self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
         slopes: np.ndarray,
     ) -> None:  # fmt: skip
         """Slopes of some stages of a step; see :meth:`.Chart.rates`."""
-        nodes, weights = coefficients
+        (nodes, weights), nearest = coefficients, 1.0
         for some in [stages] if self._bodies.alone else [range(s, s + 1) for s in stages]:
             if not self._bodies.alone:
                 s = some[0]
                 self._put_extra(time + float(nodes[s]) * h, y + h * (weights[s, :s] @ slopes[:s]))
             self._run(y, h, weights, some, slopes)
+            nearest = min(nearest, self._gaps[3])
+        self._gaps[3] = nearest
 
     def _run(self, y: np.ndarray, h: float, weights: np.ndarray, stages: range, slopes: np.ndarray) -> None:
         b, measure = self._bodies, self._bodies.equations.measure
+        self._gaps[3] = 1.0
         limits = np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS])
         found = multibody.run(
             b.model, b.work, *self._poses, self._memory, self._extra, self._independent, y, h, weights, stages.start,
@@ -111,6 +114,11 @@ class BodiesChart:
         if found != GOOD:
             raise NotElementary
 
+    @property
+    def nearest(self) -> float:
+        """How far rows were from depending on others where they were last asked for: squares of lengths, 0 to 1."""
+        return float(self._gaps[3])
+
     def _put_extra(self, time: float, y: np.ndarray) -> None:
         b, n = self._bodies, self._bodies.equations.size
         here = b.equations.evaluation(displaced(self._state, y[:n]))
@@ -118,14 +126,14 @@ class BodiesChart:
         self._extra[:n], self._extra[n:] = force, powers
 
     def settled(self, y: np.ndarray, t: float) -> Settled:
-        """State and velocities at coordinates y (2 n + 2,), with constraints restored for both; ModelError if they cannot be."""
+        """State and velocities at coordinates y (2 n + 2,) with constraints restored; ModelError where they cannot be."""
         e, work, n = self._bodies.equations, self._bodies.work, self._bodies.equations.size
         y, nothing = y.copy(), np.zeros((0, 0))
         chosen = self._independent
         self._independent = chosen.copy()
         self._run(y, 0.0, nothing, range(0), nothing)
         self._independent = chosen
-        distance, speed, open_by = self._gaps.tolist()
+        distance, speed, open_by, _ = self._gaps.tolist()
         if not open_by <= OPEN * e.measure.outermost:
             raise ModelError(open_at(e.evaluation(displaced(self._state, y[:n]), t), t))
         o, u = work.o.copy(), work.u.copy()
@@ -167,7 +175,7 @@ def _springs(g: Group, k: int) -> list[tuple[int, int, tuple[float, ...]]]:
     own, damping = g.parameters[k], getattr(g.elements[k].obj, "damping", ())
     found = []
     for r in range(int(own[joints.FREE])):
-        spring = (*own[[joints.STIFFNESS + r, joints.REST + r, joints.PRELOAD + r]], damping[r])
+        spring = (*own[[joints.STIFFNESS + r, joints.REST + r, joints.PRELOAD + r]].tolist(), damping[r])
         if spring[0] or spring[2] or spring[3]:
             found.append((r, int(own[joints.FREE + 1 + r]), spring))
     return found

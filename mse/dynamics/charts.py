@@ -36,6 +36,8 @@ class Settled(NamedTuple):
 class Chart:
     """Coordinates of a system about the poses of a state."""
 
+    nearest = 1.0  # see BodiesChart
+
     def __init__(self, equations: Equations, state: State):
         self._equations, self._state = equations, state
         self._redundant = False  # whether constraints depend on each other
@@ -76,7 +78,7 @@ class Chart:
         return np.concatenate([rates, acceleration, [terms.damped, terms.driven]])
 
     def settled(self, y: np.ndarray, t: float) -> Settled:
-        """State and velocities at coordinates y (2 n + 2,), with constraints restored for both; ModelError if they cannot be."""
+        """State and velocities at coordinates y (2 n + 2,) with constraints restored; ModelError where they cannot be."""
         e, n = self._equations, self._equations.size
         here, v = e.evaluation(displaced(self._state, y[:n]), t), y[n : 2 * n].copy()
         if not e.assembly.constraint_count and not e.flows:

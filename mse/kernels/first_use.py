@@ -20,6 +20,7 @@ _SUBJECTS = {
     "machine": "recorded laws",
     "march": "time steps",
     "multibody": "large motions",
+    "multibody_fronts": "large motions",
     "motions": "beams",
     "rank": "constraints",
     "rotations": "rotations",

@@ -1,12 +1,12 @@
 """Accelerations of rigid bodies on joints, compiled: ``[M G'; G 0] (a, l) = (f - c, -v'(d2g)v)`` in time linear in their number.
 
-Rows of joints are sums of the fifteen scalars of :mod:`mse.kernels.joints`, with factors that stay: a measure that is held at
-an angle vanishes where its sine does.  So slopes and bends ``v'(d2g)v`` are exact and short.
+Rows of joints are sums of the fifteen scalars of :mod:`mse.kernels.joints`, with factors that stay: a measure that is held at an
+angle vanishes where its sine does.  So slopes and bends ``v'(d2g)v`` are exact and short.
 
-M is stiffened along the rows, by ``G'WG``, which changes no acceleration, since ``G a`` is given: bodies without inertia are
-then eliminated as others are.  Elimination goes from the leaves of a spanning tree of the bodies to its root, in one dense
-front for each body, with the rows of the joint that the body hangs on (:mod:`mse.dynamics.elimination`).  Rows that close loops
-come after both of their bodies, so that their pivots vanish where they depend on other rows.
+M is stiffened along the rows, by ``G'WG``, which changes no acceleration, since ``G a`` is given: bodies without inertia are then
+eliminated as others are.  Elimination goes from the leaves of a spanning tree of the bodies to its root, in one dense front for
+each body, with the rows of the joint that the body hangs on (:mod:`mse.dynamics.elimination`).  Rows that close loops come after
+both of their bodies, so that their pivots vanish where they depend on other rows.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kept, part
+from .multibody_fronts import eliminate, solve
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
 
 GOOD, NOT_GOOD = 0, 1
-# Entries below it are rounding of rounding, which gets less from front to front: processors take a hundred times as long for
-# numbers near the smallest that there are (tests/dynamics/test_bodies.py::test_rounding_that_fades_away_takes_no_time).
-_NOTHING = 1e-100
 # Pivots of rows that close loops, relative to those of rows alone, below which they nearly depend on others.  Accelerations then
 # have the errors of positions and velocities divided by their root, and those of rounding by themselves: constraints are restored
 # first, and accelerations corrected once (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
@@ -33,13 +31,14 @@ _ROUNDS = 8  # of Newton's method, which takes two or three
 class Model(NamedTuple):
     """A system as arrays; bodies are numbered from 1, the ground is 0.
 
-    ``bodies`` (b, 13) have their mass, mass times center, and inertia about the reference point, along their axes.  ``joints``
-    (E, 8) have two bodies, their front, in that front the places of both bodies (-1 for the ground) and of the first row, the
-    first row and that of the next joint.  Joints that only measure stand behind those that hold, one for each of the
+    ``bodies`` (b, 13) have their mass, mass times center, and inertia about the reference point, along their axes.
+    ``joints`` (E, 8) have two bodies, their front, in that front the places of both bodies (-1 for the ground) and of the first
+    row, the first row and that of the next joint.  Joints that only measure stand behind those that hold, one for each of the
     ``springs`` (S, 4), stiffness, rest, preload and damping; for these the front and the place after it are the fronts of both
-    bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.  Row r is ``held[r, 0]`` and the
-    sum of the ``factors`` of its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``; ``held[r, 1]`` is W, ``held[r,
-    2]`` not zero where a body hangs on the row.  A spring of two rows acts on the angle whose sine and cosine they are.
+    bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.
+    Row r is ``held[r, 0]`` and the sum of the ``factors`` of its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``;
+    ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row.  A spring of two rows acts on the angle whose sine
+    and cosine they are.
     ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and
     their columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of
     unknowns, bodies first, and the places in the front that takes what is left.
@@ -59,8 +58,12 @@ class Model(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room for one evaluation: poses, turns and motions of bodies and ground (b + 1, ...), slopes (R, 12), values and bends (R,)
-    of rows, fronts (r, widest), their right sides (c,), terms of pivots (6 b,), solutions (n + R,), and a point (2 n + 2,)."""
+    """Room for one evaluation.
+
+    Poses, turns and motions are of ground and bodies (b + 1, ...), slopes (R, 12), values and bends (R,) of rows.  The arena
+    (r, widest) has the fronts, ``right`` (c,) their right sides, ``terms`` (6 b,) the terms of pivots.  What solves them, and
+    what was found before, are (n + R,), a point of a chart (2 n + 2,).
+    """
 
     o: np.ndarray
     u: np.ndarray
@@ -208,7 +211,7 @@ def _put_matrix(model, work):
 
 @part
 def _put_forces(model, work, memory, extra):
-    """Put weights, forces of inertia, ``extra`` ones and those of joints on the right sides; returns the dampers' power (W)."""
+    """Right sides: weights, forces of inertia, ``extra`` ones, those of springs and dampers of joints; the dampers' power (W)."""
     s, inertia, p, q, across = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
     right, gravity = work.right, model.gravity
     for f in range(model.fronts.shape[0]):
@@ -251,103 +254,8 @@ def _put_forces(model, work, memory, extra):
 
 
 @part
-def _eliminate(model, work, independent, limits, decide):
-    """``L D L'`` of all fronts; rows that are not ``independent`` (R,) are left out.
-
-    If it is to ``decide`` it says itself which are.  Pivots of rows relative to those of rows alone below ``limits[2]`` belong
-    to rows that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.
-    Returns the smallest pivot of an independent row that closes a loop, and -1 where a body or a row of the tree has none.
-    """
-    arena, count, least = work.arena, 6 * model.bodies.shape[0], 1.0
-    for f in range(model.fronts.shape[0]):
-        own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
-        for j in range(own):
-            row, number = arena[base + j], model.columns[first + j, 0]
-            pivot = row[j]
-            if number < count:
-                if not pivot > limits[3] * work.terms[number]:
-                    return -1.0
-            else:
-                r = number - count
-                size_of_row = -pivot * model.held[r, 1]
-                if decide:
-                    independent[r] = size_of_row > limits[2]
-                    if not independent[r] and model.held[r, 2] != 0.0:
-                        return -1.0
-                if independent[r]:
-                    if model.held[r, 2] == 0.0:
-                        least = min(least, size_of_row)
-                else:
-                    for i in range(j + 1, size):
-                        row[i] = 0.0
-                    row[j] = -1.0
-                    continue
-            inverse = 1.0 / pivot
-            for i in range(j + 1, size):
-                x = row[i]
-                if abs(x) > _NOTHING:
-                    x *= inverse
-                    to = arena[base + i]
-                    for k in range(i, size):
-                        to[k] -= x * row[k]
-        parent = model.fronts[f, 5]
-        if parent >= 0:
-            above = model.fronts[parent, 3]
-            for i in range(own, size):
-                row, to = arena[base + i], arena[above + model.columns[first + i, 1]]
-                for k in range(i, size):
-                    to[model.columns[first + k, 1]] += row[k]
-    return least
-
-
-@part
-def _solve(model, work, independent, given, forced):
-    """a and l to the solution, for rows that are ``given`` (R,) and right sides, or none if it is not ``forced``."""
-    arena, right, x, count = work.arena, work.right, work.solution, 6 * model.bodies.shape[0]
-    if not forced:
-        for k in range(right.shape[0]):
-            right[k] = 0.0
-    for e in range(model.joints.shape[0] - model.springs.shape[0]):
-        first = model.fronts[model.joints[e, 2], 4]
-        for r in range(model.joints[e, 6], model.joints[e, 7]):
-            right[first + model.joints[e, 5] + r - model.joints[e, 6]] += given[r]
-            along, g = model.held[r, 1] * given[r], work.slope[r]  # what M is stiffened by
-            for side in range(2):
-                place, k = model.joints[e, 3 + side], 6 * side
-                if place >= 0:
-                    for i in range(6):
-                        right[first + place + i] += along * g[k + i]
-    for f in range(model.fronts.shape[0]):
-        own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
-        b = right[first : first + size]
-        for j in range(own):
-            row, number = arena[base + j], model.columns[first + j, 0]
-            if number >= count and not independent[number - count]:
-                b[j] = 0.0
-            b[j] /= row[j]
-            for i in range(j + 1, size):
-                b[i] -= row[i] * b[j]
-        parent = model.fronts[f, 5]
-        if parent >= 0:
-            above = model.fronts[parent, 4]
-            for i in range(own, size):
-                right[above + model.columns[first + i, 1]] += b[i]
-    for f in range(model.fronts.shape[0] - 1, -1, -1):
-        own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
-        b = right[first : first + size]
-        for i in range(own, size):
-            b[i] = x[model.columns[first + i, 0]]
-        for j in range(own - 1, -1, -1):
-            row, total = arena[base + j], 0.0
-            for i in range(j + 1, size):
-                total += row[i] * b[i]
-            b[j] -= total / row[j]
-            x[model.columns[first + j, 0]] = b[j]
-
-
-@part
 def _put_left(model, work, given):
-    """Put what the solution leaves of the equations on the right sides, for their forces, and in ``given`` (R,), for the rows."""
+    """What forces in right sides and ``given`` rows (R,) leave of the equations, in place of both."""
     s, inertia, p, q = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3)
     right, x, count = work.right, work.solution, 6 * model.bodies.shape[0]
     for f in range(model.fronts.shape[0]):
@@ -403,7 +311,7 @@ def _put_speeds(model, work):
 
 @part
 def _largest(work, values, size, count, independent, gap):
-    """Put the largest of the first values (count,), as distances (m), in ``gap``: of independent rows, and of all."""
+    """The largest of some values (count,), as distances (m) in a system of a ``size`` (m), of independent rows and of all."""
     gap[0] = gap[1] = 0.0
     for r in range(count):
         length = 0.0
@@ -425,9 +333,10 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
 
     Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
     ``extra`` (n + 2,) are further forces, and power of both kinds.  The first stage of all finds which rows are independent.
-    Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m):
-    poses in ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (3,) are the distance (m) and
-    speed (m/s) by which rows were open at most, and the distance by which they still are.
+    Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m): poses
+    in ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (4,) are the distance (m) and speed
+    (m/s) by which rows were open at most, the distance by which they still are, and the smallest pivot of a row that closes a
+    loop so far.
     """
     n, rows = 6 * model.bodies.shape[0], independent.shape[0]
     jacobian, gap, settling, point = np.empty((3, 3)), np.empty(2), first == last, work.point
@@ -449,9 +358,10 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                 _put_matrix(model, work)
                 # at the end of a step rows may be independent that were not at its begin; they show where constraints hold
                 decide = rounds == 1 or gap[0] <= limits[1] if settling else s == 0
-                least = _eliminate(model, work, independent, limits, decide)
+                least = eliminate(model, work, independent, limits, decide)
                 if least < 0.0:
                     return NOT_GOOD
+                gaps[3] = min(gaps[3], least)
             if not (restoring or (least < _NEAR and s > 0)):
                 break
             restoring = True
@@ -467,7 +377,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                 break
             for r in range(rows):
                 work.bend[r] = -work.value[r]
-            _solve(model, work, independent, work.bend, False)
+            solve(model, work, independent, work.bend, False)
             for b in range(1, o.shape[0]):
                 for c in range(3):
                     work.turn[b, c] = work.solution[6 * b - 3 + c]
@@ -476,7 +386,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
             rounds += 1
         for _ in range(2 * restoring):
             _put_speeds(model, work)
-            _solve(model, work, independent, work.bend, False)
+            solve(model, work, independent, work.bend, False)
             for b in range(1, o.shape[0]):
                 for c in range(6):
                     work.motion[b, c] += work.solution[6 * b - 6 + c]
@@ -490,13 +400,13 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
         for r in range(rows):
             work.bend[r] = -work.bend[r]
         damped = _put_forces(model, work, memory, extra)
-        _solve(model, work, independent, work.bend, True)
+        solve(model, work, independent, work.bend, True)
         if least < _NEAR:
             for i in range(n + rows):
                 work.found[i] = work.solution[i]
             _put_forces(model, work, memory, extra)
             _put_left(model, work, work.bend)
-            _solve(model, work, independent, work.bend, True)
+            solve(model, work, independent, work.bend, True)
             for i in range(n + rows):
                 work.solution[i] += work.found[i]
         out = slopes[s]
