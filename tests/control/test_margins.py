@@ -78,6 +78,7 @@ def test_loops_of_several_channels_are_broken_one_at_a_time():
     assert margins.sensitivity_hz == pytest.approx(f[np.argmax(s)], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_largest_of_two_sensitivities_between_grid_points_is_found():
     """Two peaks within a few percent of each other, on either side of what the grid shows."""
     for gain in np.linspace(1.5e5, 3.5e5, 5):

@@ -269,6 +269,7 @@ def test_a_count_that_differs_from_the_poles_is_an_error(monkeypatch):
     assert "stability is not known" in repr(oscillator().feedback({PAIR: damper()}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_random_loops_agree_with_their_count(seed):
     """Chains with random controllers, delays and losses: poles and count agree, or modes() would raise."""

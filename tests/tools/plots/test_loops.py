@@ -59,6 +59,7 @@ def test_a_nichols_diagram_has_its_marks_on_the_curve_and_levels_of_the_closed_g
     assert sorted(set(closed.tolist())) == [-12.0, -6.0, -3.0, 0.0, 1.0, 3.0, 6.0, 12.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bode", "nyquist", "nichols"])
 def test_several_loops_and_sampled_ones_are_drawn(kind):
     late = mse.Controller.zpk([-1.0], [-70.0, -80.0], 3e5, delay=2e-3)
