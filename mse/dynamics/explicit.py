@@ -16,7 +16,7 @@ from scipy.integrate._ivp import dop853_coefficients as dop853
 
 from ..errors import ModelError
 from ..model.configuration import State
-from ..numerics.precision import NOTHING
+from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, BodiesChart, NotElementary
 from .charts import Chart, StepFailed

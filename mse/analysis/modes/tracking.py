@@ -263,7 +263,8 @@ def _paired(before: _Point, after: _Point) -> tuple[_Point, np.ndarray]:
     _, chosen = linear_sum_assignment(alike - NOTHING * near, maximize=True)
     s, shapes, shares = after.s[chosen], after.shapes[:, chosen].astype(complex), after.shares[:, chosen]
     old = before.shapes.astype(complex)
-    for values, columns, other in ((f, old, shapes), (np.abs(s), shapes, old)):
+    # the shapes before stay as they are, unless they part now
+    for values, columns, other in ((np.abs(s), shapes, old), (f, old, shapes)):
         for family in _families(values):
             _turn(columns, other, mass, family)
     alike = np.abs(old.conj().T @ (mass @ shapes))

@@ -7,6 +7,7 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.analysis.modes.tracking import _paired, _Point
 
 
 def two(coupling: float, loss=(0.0, 0.0)) -> mse.MSystem:
@@ -63,6 +64,17 @@ def test_equal_frequencies_are_followed_as_a_subspace():
     length = tracks.values + 9.81 / 1e5
     for line in (0, 1):
         np.testing.assert_allclose(tracks.frequencies_hz[:, line], np.sqrt(9.81 / length) / (2 * np.pi), rtol=1e-6)
+
+
+@pytest.mark.parametrize("apart, doubtful", [(0.0, []), (1e-6, []), (1e-2, [0, 1])])
+def test_shapes_of_one_frequency_are_turned_back_into_those_before(apart, doubtful):
+    """An eigensolver gives any two directions of a round pendulum; of an oval one a turn by 40 degrees is in doubt."""
+    s = 1j * np.array([1.0, 1.0 + apart, 3.0])
+    turned = mse.Pose.rz(np.radians(40.0)).U
+    before = _Point(0.0, None, np.eye(3), s, np.eye(3), np.eye(3))
+    found, doubts = _paired(before, before._replace(shapes=turned))
+    assert doubts.tolist() == doubtful
+    np.testing.assert_allclose(found.shapes, turned if doubtful else np.eye(3), atol=1e-12)
 
 
 @pytest.mark.slow
