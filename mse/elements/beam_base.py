@@ -173,7 +173,9 @@ class SlenderBody(MObject):
 
     @property
     def element_count(self) -> int:
-        return len(self._along_it()[2]) if self.form == "elements" else 1
+        if self.form == "elements" and self.grading_tension:
+            return len(self._along_it()[2])
+        return self.elements + len(self._stations) if self.form == "elements" else 1
 
     @property
     def end_frames(self) -> tuple[str, ...]:

@@ -154,8 +154,8 @@ def test_signatures_list_the_parameters_and_which_must_be_given():
     wire = inspect.signature(mse.Wire).parameters
     assert (
         next(iter(wire)) == "name"
-        and list(wire)[-1] == "at"
-        and set(wire) == {"name", "at", *mse.Wire.declared_parameters}
+        and list(wire)[-2:] == ["at", "material"]
+        and set(wire) == {"name", "at", "material", *mse.Wire.declared_parameters}
     )
     assert list(inspect.signature(mse.Beam).parameters)[:5] == ["name", "length", "width", "height", "young_modulus"]
     assert {n for n, p in wire.items() if p.default is p.empty} == {"name", *GIVEN[mse.Wire]}
