@@ -333,6 +333,7 @@ LONG = {
     "kernels.beams.segment": "numba compiles one function sooner than several",
     "kernels.joints._joints": "numba compiles one function sooner than several",
     "kernels.rank._eliminate": "numba compiles one function sooner than several",
+    "kernels.multibody.run": "numba compiles one function sooner than several",
     "numerics.trust_region._dense_step": "the cases of one subproblem, which share all they know",
     "numerics.trust_region._sparse_step": "the cases of one subproblem, which share all they know",
 }
