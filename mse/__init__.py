@@ -67,7 +67,6 @@ from .elements.coordinates import coordinate as coordinate
 from .elements.loss_laws import LossTable as LossTable
 from .elements.loss_laws import Zener as Zener
 from .elements.material import Material as Material
-from .elements.material import materials as materials
 from .elements.section_losses import SurfaceLoss as SurfaceLoss
 from .elements.section_losses import Thermoelastic as Thermoelastic
 from .elements.shapes import Box as Box
@@ -108,6 +107,7 @@ _LATER = {
     "LinearModel": ".linear.linear_model",
     "Spectrum": ".analysis.noise.spectra",
     "compose": ".linear.compose",
+    "materials": ".elements.common_materials",
     "read_matrices": ".linear.matrix_files",
     "read_model": ".statics.files",
     "read_recording": ".analysis.time.recording",
@@ -187,6 +187,7 @@ if _typing.TYPE_CHECKING:
     from .dynamics.trajectory import Trajectory as Trajectory
     from .dynamics.transition import TransitionMatrix as TransitionMatrix
     from .elements.beam_loads import BeamLoads as BeamLoads
+    from .elements.common_materials import materials as materials
     from .elements.loss_laws import LossLaw as LossLaw
     from .linear.compose import compose as compose
     from .linear.craig_bampton import Reduction as Reduction
