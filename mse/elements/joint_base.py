@@ -301,6 +301,7 @@ class FreeJoint(JointBase):
 
     @property
     def drives(self) -> dict[str, tuple[float, Channel]]:
+        """Of its position motors by name: where one holds its coordinate, and the force that it needs, an output of motions."""
         driven = zip(self._layout()[2], self.motor, self.position, strict=True)
         return {c.name: (at, Channel(c.force, c.force_unit)) for c, m, at in driven if m == "position"}
 
