@@ -42,10 +42,10 @@ class Hinges:
         whole, back = augmented(self.model)
         outputs = np.arange(len(whole.outputs))
         equations = Equations(whole, whole.input_indices(["push.fx"]), outputs, {}, self.model, back)
-        self.matrix = equations.matrix
+        self.matrix = equations.matrix[:3]
         self.load, self.read = (
             np.asarray(sp.csr_matrix(equations.drive.k).todense(), dtype=complex)[:, 0],
-            equations.read,
+            equations.read[:3],
         )
 
     def ours(self, outputs: list[str] | None) -> np.ndarray:

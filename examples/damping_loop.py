@@ -67,7 +67,8 @@ print(closed)
 swinging = [mode for mode in closed.modes() if mode.damping_ratio > 0.01 and mode.eigenvalue.imag]
 for mode in swinging:
     print(
-        f"{mode.frequency_hz:8.4f} Hz, damping ratio {mode.damping_ratio:.3f}, {mode.participants()}"
+        f"{mode.frequency_hz:8.4f} Hz, damping ratio {mode.damping_ratio:.3f},",
+        mode.participants(),
     )
 
 # %%

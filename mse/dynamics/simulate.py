@@ -293,7 +293,7 @@ class _Run:
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,
             tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,
-            crossed=crossed, passages=passages, rtol=self.rtol,
+            crossed=crossed or None, passages=passages if crossed else None, rtol=self.rtol,
             steps=len(self.begins), evaluations=self.evaluations,
             notes=notes, _equations=self.equations, _source=self.source, _coordinates=self.coordinates,
             _samples=tuple(self.samples), _begins=tuple(self.begins),

@@ -79,7 +79,7 @@ class SteadyMotion(Result):
     >>> tilt = system.add(mse.Revolute("tilt", axis=(0, 1, 0)), between=(bob.frame("top"), arm))
     >>> steady = system.find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
     >>> print(f"{steady.joint_coordinates['tilt.angle']:.6f} rad, {9.81 / (0.8 * 4.0**2):.6f} is its cosine")
-    0.697652 rad, 0.766406 is its cosine
+    0.697569 rad, 0.766406 is its cosine
     """
 
     name: str

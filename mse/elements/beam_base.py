@@ -22,7 +22,7 @@ from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment, MasslessSegment
 from .loss_laws import LossSection
 from .losses import Loss, temperature
-from .material import Material, with_material
+from .material import Material
 from .parameters import Choice, Integer, Profile, Real
 
 _MOST_SPREAD = (
@@ -119,7 +119,11 @@ class SlenderBody(MObject):
         self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None,
         material: Material | str | None = None, **parameters: Any,
     ):  # fmt: skip
-        super().__init__(name, at=at, **with_material(type(self), name, material, parameters))
+        if material is not None:
+            from .common_materials import with_material  # importing mse should not wait for them
+
+            parameters = with_material(type(self), name, material, parameters)
+        super().__init__(name, at=at, **parameters)
         self._made: tuple[tuple, tuple[SegmentData, ...]] | None = None
         self._stations = self._checked_stations(stations)
 

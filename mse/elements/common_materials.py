@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
+from ..validation.arguments import find, refusal
 from .material import Material
 from .section_losses import SurfaceLoss
 
@@ -66,3 +68,13 @@ materials: Mapping[str, Material] = MappingProxyType(
         ),
     }
 )
+
+
+def with_material(cls: Any, name: str, material: Material | str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a new element, with those of a material where they are not given."""
+    who = f"{cls.__name__} {name!r}"
+    if isinstance(material, str):
+        material = materials[find(who, "material", material, materials)]
+    if not isinstance(material, Material):
+        raise refusal(who, "material", material, f"a mse.Material or one of {', '.join(map(repr, materials))}")
+    return material.defaults(cls.declared_parameters, cls.mechanisms) | parameters

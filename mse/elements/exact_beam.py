@@ -322,7 +322,7 @@ class ExactSegment(StraightSegment):
         turned = _most_turned(planes)
         if (error := bent_error(self.bent_softness(planes, tension), turned)) > _MOST_ERROR:
             raise ModelError(
-                f"{self.label}: its ends are turned by {turned:.2g} rad against the line between them, by which frequencies may "
+                f"{self.label}: its ends are rotated by {turned:.2g} rad against the line between them, by which frequencies may "
                 f"be off by {100 * error:.2g} %; expected at most {100 * _MOST_ERROR:g} % in the exact form, which is that of a "
                 "nearly straight beam; clamp it along its pull, or choose form='elements'"
             )

@@ -58,7 +58,7 @@ class Law:
 
     def __init__(self, obj, law: str, shape: Shape, layout: Layout | None, place: np.ndarray):
         self.shape = shape
-        self._record = record = Record(place)
+        self.record = record = Record(place)
         n, inputs = shape.size, 12 * shape.frames + shape.inner
         given = record.inputs(shape.given(law), inputs, varies=law in OF_VELOCITIES)
         frames, q, self._expansions = _frames(record, shape)
@@ -104,7 +104,7 @@ class Law:
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a."""
-        record, out = self._record, []
+        record, out = self.record, []
         by_x = record.by_variables(self._values[0], self._expansions)
         for i, momentum in enumerate(p):
             node = record.negate(by_x.get(i, record.zero))
@@ -131,10 +131,10 @@ class Law:
         for name, attribute in layout:
             place = vars(shadow) if attribute else values
             value = place[name]
-            nodes = self._record.inputs(np.size(value), first, varies=False)
-            recorded = Recorded(self._record, np.reshape(nodes, np.shape(value)))
+            nodes = self.record.inputs(np.size(value), first, varies=False)
+            recorded = Recorded(self.record, np.reshape(nodes, np.shape(value)))
             place[name] = tuple(recorded) if type(value) is tuple else recorded
-            self._record.point += np.ravel(value).tolist()
+            self.record.point += np.ravel(value).tolist()
             first += np.size(value)
         return shadow
 
@@ -146,24 +146,24 @@ class Law:
     @property
     def branches(self) -> bool:
         """Whether the law asks conditions that depend on its inputs."""
-        return bool(self._record.guards)
+        return bool(self.record.guards)
 
     def serves(self, inputs: np.ndarray) -> np.ndarray:
         """Whether the conditions answer as where the law was recorded, for each row (E, i) of inputs."""
-        answers = np.array(list(self._record.guards.values()))
+        answers = np.array(list(self.record.guards.values()))
         if self._conditions is None:
-            self._conditions = self._record.program((v, k) for k, v in enumerate(self._record.guards))
+            self._conditions = self.record.program((v, k) for k, v in enumerate(self.record.guards))
         return ((self._conditions.run(inputs, len(answers)) != 0.0) == answers).all(axis=1)
 
     def switches(self, inputs: np.ndarray) -> np.ndarray:
         """Numbers (E, switches) that change their sign where another record begins to serve; see :meth:`Record.switches`."""
-        nodes = self._record.switches()
-        return self._record.program((v, k) for k, v in enumerate(nodes)).run(inputs, len(nodes))
+        nodes = self.record.switches()
+        return self.record.program((v, k) for k, v in enumerate(nodes)).run(inputs, len(nodes))
 
     def _program(self, order: int) -> Program:
         """The program of values and derivatives up to an order; -1 for one value and its rounding."""
         if order not in self._programs:
-            record, n, m = self._record, self.shape.size, self.shape.values
+            record, n, m = self.record, self.shape.size, self.shape.values
             outputs = [(v, r) for r, v in enumerate(self._values)]
             if order < 0:
                 outputs += [(record.rounding(v), m + r) for r, v in enumerate(self._values)]
@@ -179,8 +179,8 @@ class Law:
     def _second(self) -> Iterator[tuple[int, int, int]]:
         """Entries i, j of the second derivatives, or of what a power has in their place, as nodes."""
         for i, value in enumerate(self._values[-self.shape.size :]) if self._by_rates else ():
-            yield from ((i, j, node) for j, node in self._record.by_variables(value, self._by_rates).items())
-        for (i, j), node in self._record.hessian(self._total, self._expansions).items():
+            yield from ((i, j, node) for j, node in self.record.by_variables(value, self._by_rates).items())
+        for (i, j), node in self.record.hessian(self._total, self._expansions).items():
             yield from [(i, j, node), (j, i, node)][: 1 + (i != j)]
 
     def run(self, inputs: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from ..validation.arguments import find, number, refusal
+from ..validation.arguments import number, refusal
 from .loss_laws import EXPECTED, LossLaw, as_law
 from .section_losses import Thermoelastic
 
@@ -106,17 +106,3 @@ class Material:
         values = {name: getattr(self, name) for name in ("young_modulus", "poisson_ratio", "density") if name in known}
         thermal = self.conductivity is not None and any(map(self.thermoelastic.acts_on, mechanisms))
         return values | {"loss": self.loss + self.thermoelastic if thermal else self.loss}
-
-
-def with_material(cls: Any, name: str, material: Material | str | None, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a new element, with those of a material where they are not given."""
-    if material is None:
-        return parameters
-    from .common_materials import materials  # importing mse should not wait for them
-
-    who = f"{cls.__name__} {name!r}"
-    if isinstance(material, str):
-        material = materials[find(who, "material", material, materials)]
-    if not isinstance(material, Material):
-        raise refusal(who, "material", material, f"a mse.Material or one of {', '.join(map(repr, materials))}")
-    return material.defaults(cls.declared_parameters, cls.mechanisms) | parameters

@@ -35,7 +35,7 @@ _MOST_BRANCHES = 32
 _MOST_CHANGES = 3  # of what a law reads, after which records of it are no longer made
 
 
-class _Laws:
+class Laws:
     """The records of one law of a class, by all that they take as constants."""
 
     def __init__(self, cls: type, law: str):
@@ -105,7 +105,7 @@ class _Laws:
 class Branches:
     """The records of a law for all ways through what it asks."""
 
-    def __init__(self, owner: _Laws, shape: Shape, layout: Layout):
+    def __init__(self, owner: Laws, shape: Shape, layout: Layout):
         self._owner, self._shape, self._layout = owner, shape, layout
         self.laws: list[Law] = []
         self.refused = ""
@@ -157,7 +157,7 @@ def _told(error: Exception) -> str:
     return said
 
 
-_known: weakref.WeakKeyDictionary[type, dict[str, _Laws]] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[type, dict[str, Laws]] = weakref.WeakKeyDictionary()
 
 
 def derived(cls: type, law: str) -> bool:
@@ -185,11 +185,11 @@ class Together:
         return Together, (self.objects, self.law, self.shape)  # other processes record again
 
     @property
-    def _laws(self) -> _Laws:
+    def _laws(self) -> Laws:
         cls = type(self.objects[0])
         by_law = _known.setdefault(cls, {})
         if self.law not in by_law:
-            by_law[self.law] = _Laws(cls, self.law)
+            by_law[self.law] = Laws(cls, self.law)
         return by_law[self.law]
 
     def changed(self, numbers: Sequence[int], objects: Sequence) -> Together:
@@ -202,7 +202,7 @@ class Together:
             new._which[list(numbers)] = _UNREAD
         return new
 
-    def _begin(self, laws: _Laws) -> None:
+    def _begin(self, laws: Laws) -> None:
         count = len(self.objects)
         self._version, self._records, self.refused = laws.changes, [], {}
         self._which = np.full(count, _UNREAD)
@@ -242,7 +242,7 @@ class Together:
         left = np.ones(len(numbers), dtype=bool)
         for here, _ in found:
             left[here] = False
-        found += [([k], self._alone(self.objects[numbers[k]], places[k], order)) for k in np.flatnonzero(left)]
+        found += [([k], self.alone(self.objects[numbers[k]], places[k], order)) for k in np.flatnonzero(left)]
         m, n = self.shape.values, self.shape.size
         sizes = (m,), (m * (order > 0), n), (n * (order > 1), n)
         out = tuple(np.zeros((len(numbers), *size)) for size in sizes)
@@ -302,7 +302,7 @@ class Together:
         """The values of an object's law by itself."""
         return law_values(obj, self.law, *placed(row, self.shape), self._given(row))
 
-    def _alone(self, obj, row: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def alone(self, obj, row: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The same of one object at a place: by a record of this place alone, or by differences."""
         values, none = self._plain(obj, row), np.zeros((0, self.shape.size))  # the law's own error is the clearest
         if order == 0 and len(values) == self.shape.values:

@@ -14,7 +14,7 @@ from .cautions import MOST_STRAIN, MOST_TURN, Worst
 from .line import Line, near_whole_turn
 from .loss_laws import LossSection
 from .losses import Loss, temperature
-from .material import Material, with_material
+from .material import Material
 from .parameters import Flag, Real
 
 
@@ -65,7 +65,11 @@ class Wire(Line):
     follow = springs.wire_memory
 
     def __init__(self, name: str, *, at: Pose | None = None, material: Material | str | None = None, **parameters: Any):
-        super().__init__(name, at=at, **with_material(type(self), name, material, parameters))
+        if material is not None:
+            from .common_materials import with_material  # importing mse should not wait for them
+
+            parameters = with_material(type(self), name, material, parameters)
+        super().__init__(name, at=at, **parameters)
 
     @property
     def axial_stiffness(self) -> float:

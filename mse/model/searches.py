@@ -360,8 +360,8 @@ class Searches:
         >>> cross = system.add(mse.Universal("cross", stiffness=stiff), between=(gimbal, system.ground))
         >>> spin = system.add(mse.Revolute("spin"), between=(disc, gimbal))
         >>> modes = system.find_steady_motion({"spin.angle": 100.0}).linearize().modes(damped=True)
-        >>> np.round(2 * np.pi * modes.frequencies_hz, 6)
-        array([  0.      ,  18.321596, 218.321596])
+        >>> np.round(2 * np.pi * modes.frequencies_hz[-2:], 6)
+        array([ 18.321596, 218.321596])
         """
         from ..dynamics.steady_motion import find_steady_motion
 

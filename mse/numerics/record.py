@@ -25,7 +25,7 @@ from .derivative_rules import RULES, Curvatures, Slopes
 from .program import CONSTANT, FUNCTIONS, INPUT, MASK, NEGATE, Lowering, Program
 
 _PRODUCTS = 8  # largest power made of products: four of them are faster than a power
-_MOST_NODES = 100_000  # half a second of recording, 50 MB
+MOST_NODES = 100_000  # half a second of recording, 50 MB
 # difference of two evaluations in other orders, with functions accurate to some units in the last place
 # (tests/numerics/test_record.py::test_the_rounding_of_a_formula_is_that_of_its_terms)
 _MOST_ULPS = 8.0
@@ -93,8 +93,8 @@ class Record:
         key = (operation, a, b, c)
         node = self._known.get(key)
         if node is None:
-            if len(self.nodes) >= _MOST_NODES:
-                raise Unrecordable(f"takes more than {_MOST_NODES:,} operations with its derivatives")
+            if len(self.nodes) >= MOST_NODES:
+                raise Unrecordable(f"takes more than {MOST_NODES:,} operations with its derivatives")
             node = self._known[key] = len(self.nodes)
             self.nodes.append(key)
             self.varies.append(varies)

@@ -243,7 +243,7 @@ def test_massless_coordinates_that_only_a_spin_couples_are_first_order_states():
 
 def test_coordinates_without_mass_or_damping_that_a_spin_couples_are_named():
     given = Matrices(np.diag([1.0, 0.0]), np.array([[0.0, 2.0], [-2.0, 0.0]]), np.diag([4.0, 8.0]))
-    with pytest.raises(ModelError, match="x1 have neither mass nor damping and are coupled gyroscopically"):
+    with pytest.raises(ModelError, match="x1 have neither mass nor damping but a gyroscopic coupling"):
         given.model.modes(damped=True)
     f = np.array([0.3])
     np.testing.assert_allclose(given.model.frequency_response(f).values, given.response(f), rtol=1e-12)

@@ -12,7 +12,7 @@ from catalogue import CATALOGUE, QuadraticDrag
 from mse.elements import flows, measures, velocity_laws
 from mse.elements.differentiation import Given, exerted, moving
 from mse.elements.law_record import Law, Shape, is_real, rows_of
-from mse.elements.recorded_laws import Together, _Laws
+from mse.elements.recorded_laws import Together, Laws
 
 LAWS = ("energy", "gravity_energy", "kinetic", "dissipation", "power", "constraint", "flow_constraint", "measure")
 
@@ -59,7 +59,7 @@ def test_all_real_parameters_of_a_law_are_inputs_of_its_record(name, law):
     other = {"energy": 3, "power": 2 * n, "kinetic": n, "dissipation": n}.get(law, values)
     place = np.concatenate([*(f.o for f in frames), *(f.U.ravel() for f in frames), q, 0.3 + np.arange(other)])
     with np.errstate(all="ignore"):
-        records = _Laws(type(obj), law).of(obj, Shape(len(frames), len(q), values))
+        records = Laws(type(obj), law).of(obj, Shape(len(frames), len(q), values))
         list(records.of(np.concatenate([place, records.parameters(obj)])[None], lambda _: obj, 1))
     named = {name for name, p in obj.declared_parameters.items() if p.moves}
     real = [

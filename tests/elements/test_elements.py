@@ -751,7 +751,15 @@ def test_a_parameter_that_hides_the_contract_is_refused(name):
 
 def test_an_element_may_be_derived_from_another():
     stiffer = type("StifferSpring", (mse.Spring,), {"spare": Real("unused", default=2.0)})
-    assert list(stiffer("s").parameters) == ["length", "stiffness", "damping", "loss", "temperature", "spare"]
+    assert list(stiffer("s").parameters) == [
+        "length",
+        "stiffness",
+        "damping",
+        "loss",
+        "temperature",
+        "tension_only",
+        "spare",
+    ]
 
 
 def test_an_energy_that_is_not_finite_is_refused_by_name():

@@ -148,7 +148,7 @@ def test_many_are_coupled_together():
 def test_all_objects_of_a_class_are_recorded_once(monkeypatch):
     frames, q = somewhere(0)
     expected = velocity_laws.couplings([Remembering("b")], [(frames, q)])
-    monkeypatch.setattr(velocity_laws.Together, "_alone", None)
+    monkeypatch.setattr(velocity_laws.Together, "alone", None)
     np.testing.assert_allclose(
         velocity_laws.couplings([Anything("a")], [(frames, q)]), expected, rtol=1e-13, atol=1e-14
     )

@@ -49,6 +49,8 @@ GIVEN = {
     mse.TabulatedLink: {"table": ([1.0, 2.0], [3.0 + 0.1j, 4.0])},
     mse.EddyCurrentDamper: {"damping": 1.0},
     mse.GasSpring: {"stiffness": 500.0},
+    mse.RollingDisc: {"radius": 0.3},
+    mse.RollingSphere: {"radius": 0.3},
     mse.FlexibleBody: {"M": np.eye(6), "K": np.zeros((6, 6))},
 }  # fmt: skip
 

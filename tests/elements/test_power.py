@@ -135,7 +135,7 @@ def test_damping_of_powers_goes_by_records(monkeypatch):
     said: list[str] = []
     one_by_one = velocity_laws.damping_of_power([Remembering("it", **p) for p in objects], places, said)
     assert "differentiated the power of Remembering object by object" in said[0]
-    monkeypatch.setattr(velocity_laws.Together, "_alone", None)
+    monkeypatch.setattr(velocity_laws.Together, "alone", None)
     by_record = velocity_laws.damping_of_power([Wind("it", **p) for p in objects], places, said)
     assert len(said) == 1
     np.testing.assert_allclose(by_record, one_by_one, rtol=1e-13, atol=1e-15)

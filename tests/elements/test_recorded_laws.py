@@ -75,7 +75,7 @@ def test_no_class_of_the_catalogue_does_what_cannot_be_recorded(name, monkeypatc
     """All laws of all classes, those by differences too, which are recorded where they are numpy's."""
     obj, frames, q = CATALOGUE[name].make(), CATALOGUE[name].frames(0), CATALOGUE[name].internal(0)
     n = 6 * len(frames) + len(q)
-    monkeypatch.setattr(Together, "_alone", None)
+    monkeypatch.setattr(Together, "alone", None)
     counts = dict.fromkeys(("momenta", "inertia", "drag"), n + 1)
     counts |= {"power": n, "measure": len(obj.outputs), "constraint": obj.constraint_count}
     counts["flow_constraint"] = (n + 1) * flow_count(obj)
@@ -186,7 +186,7 @@ def one_by_one(monkeypatch, system):
         raise Unrecordable("is not to be kept")
 
     with monkeypatch.context() as patch:
-        patch.setattr(recorded_laws._Laws, "of", refused)
+        patch.setattr(recorded_laws.Laws, "of", refused)
         return system.find_working_point()
 
 
@@ -313,7 +313,7 @@ def test_laws_whose_derivatives_are_too_long_are_told_to_go_by_differences(monke
         grid = np.linspace(0.0, 1.0, 101)
         return 0.5 * self.strength * np.sum((grid * stretch(self, frames)) ** 2) / np.sum(grid**2)
 
-    monkeypatch.setattr("mse.numerics.record._MOST_NODES", 150)
+    monkeypatch.setattr("mse.numerics.record.MOST_NODES", 150)
     with pytest.raises(
         ModelError, match="'own0': its energy failed: it takes more than 150 operations.*= 'differences' in the class"
     ):
@@ -430,7 +430,7 @@ def test_parameters_that_a_law_asks_are_recorded_for_each_value(monkeypatch):
     made.clear()
     s["own4"].length, s["own5"].length = 0.95, 1.1  # which no way asks but for their being above 0.9
     same(s.find_working_point(), one_by_one(monkeypatch, s))
-    assert all(law._record.point[24:27] == [0.0, 0.0, -9.8] and len(law._record.point) == 27 for law in made)  # alone
+    assert all(law.record.point[24:27] == [0.0, 0.0, -9.8] and len(law.record.point) == 27 for law in made)  # alone
 
 
 def test_choices_are_recorded_apart(monkeypatch):
@@ -558,7 +558,7 @@ def test_switches_tell_how_far_it_is_to_another_record(closed):
     stop, heights = Stop("it", gap=0.01), np.array([-0.05, -0.02, -0.01, 0.0, 0.03])
     here = [FramePose(np.array([0.0, 0.0, z]), np.eye(3)) for z in (-0.02 if closed else 0.02, 0.0)]
     place = np.concatenate([columns(here, ())[0], GRAVITY])
-    records = recorded_laws._Laws(Stop, "energy").of(stop, Shape(2, 0))
+    records = recorded_laws.Laws(Stop, "energy").of(stop, Shape(2, 0))
     rows = np.tile(np.concatenate([place, records.parameters(stop)]), (len(heights), 1))
     [(law, _, _)] = records.of(rows[:1], lambda _: stop, 1)
     rows[:, 2] = heights

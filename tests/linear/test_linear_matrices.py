@@ -88,7 +88,7 @@ def test_a_class_with_its_own_law_does_not_inherit_a_kernel_for_another():
 
 def test_a_kernel_of_mass_wants_the_parameters_of_a_kernel():
     with pytest.raises(
-        TypeError, match="class Lonely: mass_kernel reads the parameters of a kernel, and there is none"
+        TypeError, match="class Lonely: mass_kernel reads the parameters of a kernel, but the class has none"
     ):
         type("Lonely", (MObject,), {"mass_kernel": masses.body_mass})
 

@@ -202,7 +202,7 @@ def test_whole_powers_are_products():
 
 def test_records_do_not_become_endless(monkeypatch):
     """Sums over fine grids would take long to write down."""
-    monkeypatch.setattr("mse.numerics.record._MOST_NODES", 1_000)
+    monkeypatch.setattr("mse.numerics.record.MOST_NODES", 1_000)
     grid = np.linspace(0.0, 1.0, 1_001)
     with pytest.raises(Unrecordable, match="takes more than 1,000 operations"):
         recorded(lambda x: np.sum(np.sin(grid * x[0])), 1)

@@ -508,7 +508,7 @@ def test_an_interrupted_resonance_grid_is_the_grid_so_far(interrupt, monkeypatch
     for grid in grids:
         np.testing.assert_array_equal(grid.resonances_hz, whole.resonances_hz)
         assert np.isin(grid.frequencies_hz, whole.frequencies_hz).all()
-        assert "were not compared" in str(grid.notes)
+        assert "were not fully compared" in str(grid.notes)
     assert len(grids[0]) == len(whole) - whole.added <= len(grids[1])
 
 

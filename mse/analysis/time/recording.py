@@ -357,7 +357,8 @@ def read_recording(path: str | os.PathLike[str]) -> TimeResponse:
     return TimeResponse(
         told["model"], table[:, 0], table[:, 1 : 1 + o], outputs, units[:o], table[:, 1 + o :], inputs, units[o:],
         told["state"], initial_state=told["initial"], holds=tuple(how.rpartition(" ")[2] for how in told["inputs"].values()),
-        crossed=tuple(told.get("crossed", ())), passages=np.reshape(told.get("passages", ()), (-1, 3)).astype(float),
+        crossed=tuple(told["crossed"]) if told.get("crossed") else None,
+        passages=np.reshape(told["passages"], (-1, 3)).astype(float) if told.get("crossed") else None,
     )  # fmt: skip
 
 

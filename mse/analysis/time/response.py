@@ -106,8 +106,8 @@ class TimeResponse(Result):
     # files of earlier versions do not have it
     holds: tuple[str, ...] = names("hold", "", sign="holds", default=())
     between: np.ndarray = array("* *", finite=False, sign="between", default=np.zeros((0, 0)))
-    crossed: tuple[str, ...] = names("crossing", "", sign="crossed", default=())
-    passages: np.ndarray = array("crossing 3", sign="passages", default=np.zeros((0, 3)))
+    crossed: tuple[str, ...] | None = names("crossing", "", sign="crossed", default=None)
+    passages: np.ndarray | None = array("crossing 3", sign="passages", default=None)
 
     @classmethod
     def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
@@ -125,6 +125,8 @@ class TimeResponse(Result):
     @property
     def crossings(self) -> tuple[Crossing, ...]:
         """Outputs that passed a level, in the order of time: each with ``output``, ``level``, ``time`` (s) and ``rising``."""
+        if self.crossed is None or self.passages is None:
+            return ()
         passages = zip(self.crossed, self.passages.tolist(), strict=True)
         return tuple(Crossing(name, level, time, sign > 0.0) for name, (level, time, sign) in passages)
 

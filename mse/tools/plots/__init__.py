@@ -2,5 +2,5 @@
 
 # each registers the results that it draws
 from ...results import draw as draw
-from . import accuracy, beam, equilibria, frequency, geometry, loops, matrices, modes, noise, time  # noqa: F401
+from . import accuracy, beam, equilibria, frequency, geometry, loops, matrices, modes, motions, noise, time  # noqa: F401
 from .frequency import bode as bode

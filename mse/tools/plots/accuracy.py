@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...analysis.frequency.resonance_grid import ResonanceGrid
+from ...analysis.time.balanced import Balanced
 from ...analysis.time.left_out import LeftOut, largest_of_unit
 from ...display import ROUNDING
 from ...linear.craig_bampton import Reduction
@@ -78,6 +79,22 @@ def spacing(grid: ResonanceGrid) -> Figure:
     _finish(axes, f, [step, grid.widths_hz[wide]], "distance, width (Hz)")
     style.legend(axes, beside=True)
     style.title(figure, f"{grid.name}: {len(grid)} frequencies, {len(grid.resonances_hz)} resonances")
+    return figure
+
+
+@drawing.register(Balanced)
+def singular_values(balanced: Balanced) -> Figure:
+    """Hankel singular values of the motions that decay: those with a state, and those left out, which bound the error."""
+    figure = style.empty(None, 7.5, 4.5)
+    axes = figure.subplots()
+    number, kept = np.arange(1, len(balanced.singular_values) + 1), balanced.order
+    axes.semilogy(number[:kept], balanced.singular_values[:kept], "o", color=style.BLUE, label="with a state")
+    axes.semilogy(number[kept:], balanced.singular_values[kept:], "x", color=style.RED, label="left out")
+    axes.set_xlabel("number")
+    axes.set_ylabel("singular value, of a response of 1")
+    style.grid(axes)
+    style.legend(axes, beside=False)
+    style.title(figure, f"{balanced.name}: {balanced.kept + kept} of {balanced.whole} states")
     return figure
 
 

@@ -55,6 +55,27 @@ def loop_gain(
     return figure
 
 
+@drawing.register(Margins)
+def margins_over_frequency(margins: Margins) -> Figure:
+    """Phase margins at the crossings of ``|L| = 1``, and gain margins where L is real and negative, over frequency."""
+    figure = style.empty(None, 7.5, 5.5)
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    for k, name in enumerate(dict.fromkeys((*margins.gain_loops, *margins.phase_loops))):
+        (gains, phases), look = _crossings(margins, name), style.dashed(k)
+        upper.plot(*gains, "o", color=look["color"], label=name)
+        lower.plot(*phases, "s", color=look["color"])
+    upper.set_ylabel("phase margin (deg)")
+    lower.set_ylabel("gain margin")
+    lower.set_xlabel("frequency (Hz)")
+    lower.set_yscale("log")
+    lower.set_xscale("log")
+    for axes in (upper, lower):
+        style.grid(axes)
+    style.legend(upper, beside=True)
+    style.title(figure, f"{margins.name}: largest sensitivity {margins.sensitivity:.4g}")
+    return figure
+
+
 def _crossings(margins: Margins, name: str) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Frequencies and margins of the gain crossings, and of the phase crossings, of one loop."""
     gains = np.array([loop == name for loop in margins.gain_loops], dtype=bool)

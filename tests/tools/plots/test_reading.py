@@ -90,6 +90,7 @@ def pictures(name: str) -> dict[str, Figure]:
         out["response"] = response.plot()
         out["responses"] = response.plot(pairs=response.pairs()[:7])
         if len(modes) > 0 and linear.size <= 60 and not linear.members:
+            linear = linear.lossless
             out["poles"] = linear.state_space(inputs=some).plot()
             drive = {some[0]: lambda t: 1e-4 * np.sin(3 * t)}
             history = linear.simulate(duration=20.0, dt=0.01, inputs=drive)
