@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,9 +51,6 @@ class Wire(Line):
     temperature: Real = temperature()
     tension_only: Flag = Flag("whether it exerts nothing along its line below its length", default=False)
 
-    if TYPE_CHECKING:
-        material: InitVar[Material | str | None] = None
-
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire
     adds_parts = True
@@ -64,12 +60,21 @@ class Wire(Line):
     by_column = True
     follow = springs.wire_memory
 
-    def __init__(self, name: str, *, at: Pose | None = None, material: Material | str | None = None, **parameters: Any):
-        if material is not None:
-            from .common_materials import with_material  # importing mse should not wait for them
+    if TYPE_CHECKING:  # a material stands for the others
 
-            parameters = with_material(type(self), name, material, parameters)
-        super().__init__(name, at=at, **parameters)
+        def __init__(
+            self, name: str, *, length: float, radius: float, at: Pose | None = None,
+            material: Material | str | None = None, **parameters: Any,
+        ): ...  # fmt: skip
+
+    else:
+
+        def __init__(self, name, *, at=None, material=None, **parameters):
+            if material is not None:
+                from .common_materials import with_material  # importing mse should not wait for them
+
+                parameters = with_material(type(self), name, material, parameters)
+            super().__init__(name, at=at, **parameters)
 
     @property
     def axial_stiffness(self) -> float:
