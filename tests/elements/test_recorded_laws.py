@@ -493,6 +493,8 @@ def test_energies_beyond_what_is_reckoned_with_are_none():
 
 def test_own_elements_make_no_more_calls_when_there_are_more(monkeypatch):
     """What is evaluated together is called once: runs of the machine do not grow with the number of elements."""
+    place = rows_of([(CATALOGUE["Spring"].frames(0), ())])
+    together([Tether("first")]).evaluate(place, GRAVITY, 2)  # makes the record
     runs = []
     run = law_record.Program.run
     monkeypatch.setattr(
