@@ -165,28 +165,42 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     n, w, m = model.size, len(model.prescribed), model.constraints.shape[0]
     # scale the constraints to the size of the stiffness
     size = float(np.abs(model.K.data).max(initial=0.0)) or 1.0
+    names = tuple(f"multiplier {k}" for k in range(m))
+    out, into = extended(model, names, names)
+    held = size * out.constraints
+    rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + w))
+    coupling = rows.T @ held + held.T @ rows
+    return replace(
+        out,
+        parts=JoinedParts(out.parts, ListedParts.of([(_MULTIPLIERS, coupling)], n + m + w)),
+        constraints=sp.csr_matrix((0, n + m + w)),
+        determined=np.zeros(0, dtype=int),
+    ), into[:n, : n + m]
+
+
+def extended(model: LinearModel, names: tuple[str, ...], owners: tuple[str, ...]) -> tuple[LinearModel, sp.csr_matrix]:
+    """The same model with m further coordinates after q, on which nothing acts yet.
+
+    Also returns the matrix (n + l, n + m + l) that gives its x.
+    """
+    n, w, m = model.size, len(model.prescribed), len(names)
     into = sp.csr_matrix(
         (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)
     )
-    held = size * model.constraints @ into
-    rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + w))
-    coupling = rows.T @ held + held.T @ rows
-    parts = JoinedParts(TransformedParts(model.parts, into), ListedParts.of([(_MULTIPLIERS, coupling)], n + m + w))
-    names = tuple(f"multiplier {k}" for k in range(m))
     return replace(
         model,
         coordinates=model.coordinates + names,
-        owners=model.owners + names,
+        owners=model.owners + owners,
         bodies=np.concatenate([model.bodies, np.full(m, -1)]),
         scale=np.concatenate([model.scale, np.ones(m)]),
         full_mass=(into.T @ model.full_mass @ into).tocsr(),
         dampings=TransformedParts(model.dampings, into),
-        parts=parts,
+        parts=TransformedParts(model.parts, into),
         skew=None if model.skew is None else model.skew.through(into),
         force=(into.T @ model.force).tocsr(),
         measure=(model.measure @ into).tocsr(),
         members=through(model.members, into),
+        affine=None if model.affine is None else np.concatenate([model.affine, np.zeros(m)]),
+        constraints=(model.constraints @ into).tocsr(),
         _noise=None,
-        constraints=sp.csr_matrix((0, n + m + w)),
-        determined=np.zeros(0, dtype=int),
-    ), into[:n, : n + m]
+    ), into

@@ -195,7 +195,8 @@ def refuse_losses(model: LinearModel, what: str) -> None:
     if model.losses:
         raise ModelError(
             f"{model.name}: {told(model.losses)} have a loss factor, which no {what} can have; expected no loss factors; use "
-            "viscous damping instead, or linear.lossless, the same model without them"
+            "linear.rational(low_hz, high_hz), which has them in a band as springs and dampers, linear.modal_damping(), which "
+            "has the Q of each mode, or linear.lossless, the same model without them"
         )
 
 

@@ -1,4 +1,4 @@
-"""Methods of a linear model for motions that joints allow, static compliance, and sums of channels."""
+"""Methods of a linear model for motions that joints allow, static compliance, sums of channels, and loss in time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @arguments_by_name
 class Readings:
-    """Methods of :class:`.LinearModel` about its rest state; each is one import and one call."""
+    """Methods of :class:`.LinearModel` about its rest state, and to other models; each is one import and one call."""
 
     def null_space(self: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
         """``q = basis y + lift w``: the motions that joints allow, by independent coordinates y.
@@ -179,3 +179,72 @@ class Readings:
         from .combined import combined
 
         return combined(self, outputs, inputs)
+
+    def rational(self: LinearModel, low_hz: float, high_hz: float, error: float = 0.01) -> LinearModel:
+        """``P (1 + i phi) -> P (1 + phi (sum_k a_k i w/(p_k + i w) - c))``: loss factors as springs in series with dampers.
+
+        State space, runs in time, loops and exports work with these Maxwell branches as they are.  A loss factor without a change
+        of the modulus is not causal: the modulus grows by ``1.466 phi`` a decade.  So c of each loss keeps its modulus at the
+        mode in which it has its largest share of the energy, and frequencies of other modes move a little; at rest it is smaller.
+
+        Parameters
+        ----------
+        low_hz, high_hz : float, Hz
+            The band in which losses are right.
+        error : float
+            Error of each loss factor in the band, as a share of it; there are as few branches as reach it.
+
+        Returns
+        -------
+        LinearModel
+            A model without loss factors, with damped coordinates without mass, in J^(1/2); a :class:`mse.Zener` is one branch and
+            exact.  ``notes`` list branches and their errors, and f and Q of every mode in the band beside the wanted ones.
+
+        Raises
+        ------
+        ModelError
+            Numbers are out of range, up to 40 branches do not reach the error, stiffness depends on the frequency otherwise, or
+            the model would not be held at rest.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[400.0]], coordinates=["mass.x"])
+        >>> lossy = replace(model, losses={("model", "given"): 1e-3})
+        >>> fading = lossy.rational(0.1, 100.0)
+        >>> f"Q {fading.modes(damped=True)[-1].quality:.0f} of {lossy.modes(lossy=True)[0].quality:.0f}"
+        'Q 1000 of 1000'
+        """
+        from ..analysis.time.rational import rational
+
+        return rational(self, low_hz, high_hz, error)
+
+    def modal_damping(self: LinearModel) -> LinearModel:
+        """``C = W (Phi^T Im(K) Phi) W^T``, ``W = M Phi Omega^(-1/2)``: loss factors as viscous damping of the modes.
+
+        Q of every mode is that of its loss factors to first order, also where frequencies are equal, and C is positive
+        semi-definite.  No coordinates are added.  Between resonances the phase is that of viscous damping, smaller below them and
+        larger above; laws of the frequency count with their value at each mode, without their change of the modulus
+        (:meth:`rational` is right throughout a band).
+
+        Returns
+        -------
+        LinearModel
+            A model without loss factors, with the part ("modal damping", "damping") of its damping.
+
+        Raises
+        ------
+        ModelError
+            Stiffness depends on the frequency by a dynamic stiffness, or a law is not known at the frequency of a mode.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[400.0]], coordinates=["mass.x"])
+        >>> lossy = replace(model, losses={("model", "given"): 1e-3})
+        >>> f"{lossy.modal_damping().Lambda[0, 0]:.6f} N s/m, sqrt(k m) phi"
+        '0.020000 N s/m, sqrt(k m) phi'
+        """
+        from ..analysis.time.modal_damping import modal_damping
+
+        return modal_damping(self)
