@@ -302,11 +302,13 @@ def test_time_refuses_them_by_name_and_the_remedies_work(call):
         "s0 (axial 0.001)",
         "s3 (axial 0.004)",
         "and 2 more objects",
-        "viscous damping",
+        "linear.rational(low_hz, high_hz)",
+        "linear.modal_damping()",
         "linear.lossless",
     ):
         assert word in told
-    assert getattr(model.lossless, call)(**options) is not None
+    for remedy in (model.rational(0.1, 10.0), model.modal_damping(), model.lossless):
+        assert getattr(remedy, call)(**options) is not None
     assert getattr(linear_of(mse.Spring("s", length=1.0, stiffness=10.0)), call)(**options) is not None
 
 

@@ -273,8 +273,14 @@ def _beside(
         return ("no mode is in this band",)
     wanted, found = (lossy_modes(m, s[on], modes.shapes[:, on]).s for m in (model, replace(model, losses=laws)))
     f, f2 = (np.abs(x) / (2 * np.pi) for x in (wanted, found))
-    q, q2 = (wanted**2).real / (wanted**2).imag, -0.5 * np.abs(found) / found.real  # as the tables of modes have them
-    off = [100 * float(np.abs(x).max()) for x in (f2 / f - 1.0, q2 / q - 1.0)]
+    eta, eta2 = ((x**2).imag / (x**2).real for x in (wanted, found))  # as modes(lossy=True) has them, of both models
+    fading = eta > NOTHING
+    off = [
+        100 * float(np.abs(x).max(initial=0.0))
+        for x in (f2 / f - 1.0, (eta2 / np.where(fading, eta, 1.0) - 1.0)[fading])
+    ]
+    with np.errstate(divide="ignore"):
+        q, q2 = 1.0 / (eta + 0.0), 1.0 / (eta2 + 0.0)  # infinite for -0.0, too
     columns = ("wanted f / Hz", "f / Hz", "wanted Q", "Q")
     table = Table(
         f"{len(on)} modes in the band: f is off by up to {off[0]:.2g} %, Q by up to {off[1]:.2g} %",

@@ -137,7 +137,7 @@ def test_notes_list_branches_and_every_mode_beside_the_wanted_one(tmp_path):
     assert (
         "a table of 2 from 0.1 to 100 Hz, 6 branches of 1 coordinate, error" in text and "7 modes in the band" in text
     )
-    first = swinging(found)[0]
+    first = next(m for m in found.modes(lossy=True) if m.eigenvalue.imag > 1e-6 * abs(m.eigenvalue))
     assert f"{first.frequency_hz:.6g}" in text and f"{first.quality:.6g}" in text
     found.save(tmp_path / "fading.npz")
     again = mse.read_result(tmp_path / "fading.npz")
@@ -158,16 +158,17 @@ def test_losses_with_one_law_share_coordinates():
     assert np.abs(inner).max() < 1e-12 * np.abs(stored).max()  # at rest branches carry nothing
 
 
+def test_a_mode_without_loss_keeps_its_infinite_q():
+    parts = {"lossy": np.diag([40.0, 0.0]), "rest": np.diag([0.0, 40.0])}
+    model = mse.LinearModel.from_matrices(np.eye(2), None, parts, name="table")
+    found = replace(model, losses={("table", "lossy"): 1e-4}).rational(0.01, 10.0)
+    assert "2 modes in the band: f is off" in found.notes[-1] and found.notes[-1].count(" inf") == 2
+    assert found.modes(damped=True).quality.max() > 1e12
+
+
 def test_a_model_without_losses_stays_as_it_is():
     model = oscillator(1e-3).lossless
     assert model.rational(0.1, 10.0) is model
-
-
-def test_both_ways_are_named_where_a_lossy_model_is_refused_in_time():
-    with pytest.raises(
-        ModelError, match=r"linear.rational\(low_hz, high_hz\), .* linear.modal_damping\(\), .* linear.lossless"
-    ):
-        oscillator(1e-3).state_space()
 
 
 def test_what_branches_cannot_be_is_refused():
