@@ -12,7 +12,7 @@ from catalogue import CATALOGUE, QuadraticDrag
 from mse.elements import flows, measures, velocity_laws
 from mse.elements.differentiation import Given, exerted, moving
 from mse.elements.law_record import Law, Shape, is_real, rows_of
-from mse.elements.recorded_laws import Together, Laws
+from mse.elements.recorded_laws import Laws, Together
 
 LAWS = ("energy", "gravity_energy", "kinetic", "dissipation", "power", "constraint", "flow_constraint", "measure")
 
