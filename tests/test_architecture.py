@@ -74,7 +74,7 @@ UPWARD = {
     "linear.readings.Readings.modal_damping",
     "linear.readings.Readings.null_space",
     "linear.readings.Readings.rational",
-    "linear.linear_model.LinearModel.allowed_motions",
+    "linear.linear_model.LinearModel._allowed_motions",
     "linear.linear_model.LinearModel.growth",
     "linear.linear_model.LinearModel.reduced",
     "linear.methods.Analyses.resonance_grid",

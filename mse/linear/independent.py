@@ -100,7 +100,7 @@ def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> 
 
 def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     """The same model in independent coordinates, without constraints, and the basis (n, f) that leads back."""
-    space = model.allowed_motions
+    space = model._allowed_motions
     held_count = len(model.prescribed)
     f = len(space.independent)
     t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")

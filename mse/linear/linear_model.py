@@ -195,7 +195,7 @@ class LinearModel(Result, Readings, Analyses):
     parameters: ParameterRecord = recorded_parameters()
     factors: Factors = field(default_factory=Factors)
     notes: tuple[str, ...] = ()
-    # what is known of :attr:`curvatures` and :attr:`allowed_motions`; models made from this one do not take it over
+    # what is known of :attr:`curvatures` and :attr:`_allowed_motions`; models made from this one do not take it over
     known_curvatures: InitVar[Curvatures | None] = None
     known_motions: InitVar[NullSpace | None] = None
 
@@ -205,7 +205,7 @@ class LinearModel(Result, Readings, Analyses):
 
     def __post_init__(self, known_curvatures: Curvatures | None, known_motions: NullSpace | None):
         if known_motions is not None:  # of constraints that stay the same
-            self.__dict__["allowed_motions"] = known_motions
+            self.__dict__["_allowed_motions"] = known_motions
         if known_curvatures is not None:
             self.__dict__["curvatures"] = known_curvatures
         if self.constraints is None:
@@ -482,7 +482,7 @@ class LinearModel(Result, Readings, Analyses):
         return shortest_reading(reaction, self.self_stress, self.sharing)
 
     @cached_property
-    def allowed_motions(self) -> NullSpace:
+    def _allowed_motions(self) -> NullSpace:
         """All motions that the constraints allow; see :meth:`null_space`."""
         from .independent import null_space
 

@@ -48,7 +48,7 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
 
     def __init__(self, labels: tuple[Label, ...], shares: np.ndarray | None = None, of: Any = None):
         self._labels, self._of = labels, of
-        self._shares = np.zeros((0, 0)) if of is None and shares is None else shares
+        self._shares = np.zeros((0, 0)) if of is None and shares is None else read_only(shares)
 
     @property
     def shares(self) -> np.ndarray:
@@ -73,6 +73,9 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_labels": self._labels, "_shares": self.shares, "_of": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({name: read_only(value) for name, value in state.items()})
 
     def _ipython_key_completions_(self) -> list[Label]:
         return list(self._labels)
