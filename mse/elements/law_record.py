@@ -218,7 +218,7 @@ def follows(cls: type, name: str) -> bool:
 
 def _nodes(record: Record, value: Any, count: int | None = None) -> list[int]:
     """The nodes of what a law gives: one number, or so many."""
-    nodes = nodes_of(record, np.stack(value) if isinstance(value, list | tuple) else value)
+    nodes = nodes_of(record, np.stack(value) if isinstance(value, list | tuple) and len(value) else value)
     if np.shape(nodes) != () if count is None else np.atleast_1d(nodes).shape != (count,):
         raise Unrecordable(f"gives values of shape {np.shape(nodes)}")
     return np.ravel(nodes).tolist()

@@ -162,7 +162,7 @@ def test_a_member_bent_far_is_refused_in_the_exact_form():
     beam = mse.RoundBeam("beam", length=1.0, radius=1e-3, form="exact")
     wp = cantilever(beam, force=(0, 0, 3.0)).find_working_point(throw=False)
     if wp.converged:
-        with pytest.raises(mse.ModelError, match=r"turned by .* rad against the line"):
+        with pytest.raises(mse.ModelError, match=r"rotated by .* rad against the line"):
             wp.linearize()
 
 

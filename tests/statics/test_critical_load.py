@@ -99,7 +99,7 @@ def test_a_shallow_arch_has_a_limit_point_and_beyond_it_a_named_failure():
     below = arch().find_working_point(seek="nearest", load_factor=0.999 * found.load_factor)
     assert below.stable
     with pytest.raises(
-        mse.WorkingPointError, match="followed (up to .* times its loads but no further|over .* of the way)"
+        mse.WorkingPointError, match="followed (up to .* times its loads but no further|over .* of the change)"
     ):
         arch().find_working_point(seek="nearest", load_factor=1.01 * found.load_factor, start=below)
     # seeking a stable one instead snaps through

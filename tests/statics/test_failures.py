@@ -184,7 +184,7 @@ def test_changes_too_large_for_the_nearest_equilibrium_are_made_in_steps():
     )
     share = float(told.split("followed over ")[1].split()[0])
     limit = 2 * 1e3 * (np.hypot(1.0, 0.2) ** (2 / 3) - 1.0) ** 1.5
-    assert 0.0 < share < (limit - 1.0) / (10.0 - 1.0) and "where it comes to a limit or branch point" in told
+    assert 0.0 < share < (limit - 1.0) / (10.0 - 1.0) and "where it reaches a limit or branch point" in told
     for force in (1.2, 1.5, 1.8):
         point = point.update({"load.force": (0, 0, -force)})
     assert point.stable

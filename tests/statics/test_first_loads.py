@@ -138,7 +138,7 @@ def test_a_mast_that_tips_under_the_least_load_is_not_passed():
 @pytest.mark.slow
 def test_what_nothing_keeps_from_falling_is_an_error_by_name():
     with pytest.raises(
-        mse.WorkingPointError, match="push what nothing holds without them .block.z., and lead .* no equ"
+        mse.WorkingPointError, match="push along motions that nothing holds without them .block.z., and lead .* no equ"
     ):
         sliding().find_instability(max_load_factor=2.0)
 

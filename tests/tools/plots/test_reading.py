@@ -91,9 +91,10 @@ def pictures(name: str) -> dict[str, Figure]:
         out["responses"] = response.plot(pairs=response.pairs()[:7])
         if len(modes) > 0 and linear.size <= 60 and not linear.members:
             linear = linear.lossless
-            out["poles"] = linear.state_space(inputs=some).plot()
+            read = [o for o in linear.outputs if o.rpartition(".")[2] in ("x", "y", "z", "ax", "ay", "az")]
+            out["poles"] = linear.state_space(inputs=some, outputs=read).plot()
             drive = {some[0]: lambda t: 1e-4 * np.sin(3 * t)}
-            history = linear.simulate(duration=20.0, dt=0.01, inputs=drive)
+            history = linear.simulate(duration=20.0, dt=0.01, inputs=drive, outputs=read)
             out["history"], out["spectrum"] = history.plot(), history.plot(spectrum=True)
     return out
 
