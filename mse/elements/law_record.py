@@ -98,7 +98,7 @@ class Law:
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")
         products = [record.multiply(w, v) for w, v in zip(weights, self._values, strict=True)]
-        self._total = functools.reduce(record.add, products)
+        self._total = functools.reduce(record.add, products, record.zero)
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
 
