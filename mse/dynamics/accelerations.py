@@ -234,6 +234,19 @@ class Equations:
         rows, _ = self.flow_rows(here, v)
         return found if rows is None else np.append(found, rows @ v)
 
+    def slipping(self, here: Evaluation, v: np.ndarray, time: float) -> float:
+        """The largest speed (m/s) among those rates."""
+        lengths = here.distances[1] if self.assembly.constraint_count else np.zeros(0)
+        rows, _ = self.flow_rows(here, v)
+        if rows is not None:
+            lengths = np.append(lengths, self._lengths(rows))
+        return float(np.abs(self.drift(here, v, time) / lengths).max())
+
+    def _lengths(self, rows: np.ndarray) -> np.ndarray:
+        """Lengths of measured rows (k, n), 1 for rows of zeros."""
+        found = np.linalg.norm(rows / self.measure.metric, axis=1)
+        return np.where(found == 0.0, 1.0, found)
+
     def multipliers(
         self, here: Evaluation, terms: Terms, acceleration: np.ndarray, flows: np.ndarray | None = None
     ) -> np.ndarray:
@@ -255,10 +268,8 @@ class Equations:
         if self.assembly.constraint_count:
             slopes, lengths = here.constraints.toarray(), here.distances[1]
         if extra is not None:
-            scaled = extra / metric
-            length = np.linalg.norm(scaled, axis=1)
-            length[length == 0.0] = 1.0
-            slopes, lengths = np.vstack([slopes, scaled / length[:, None]]), np.append(lengths, length)
+            length = self._lengths(extra)
+            slopes, lengths = np.vstack([slopes, extra / metric / length[:, None]]), np.append(lengths, length)
         return sp.csr_matrix(slopes), lengths
 
 

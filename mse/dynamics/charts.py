@@ -83,14 +83,14 @@ class Chart:
         here, v = e.evaluation(displaced(self._state, y[:n]), t), y[n : 2 * n].copy()
         if not e.assembly.constraint_count and not e.flows:
             return Settled(here.followed().state, v, 0.0, 0.0)
-        speed = np.abs(e.drift(here, v, t) / e.stacked(here, e.flow_rows(here, v)[0])[1]).max()
+        speed = e.slipping(here, v, t)
         if not e.assembly.constraint_count:
             here = here.followed()
-            return Settled(here.state, permitted(e, here, v, t), 0.0, float(speed))
+            return Settled(here.state, permitted(e, here, v, t), 0.0, speed)
         found = restored(here)
         if found is None:
             raise ModelError(open_at(here, t))
-        return Settled(found.state, permitted(e, found, v, t), float(np.abs(here.distances[0]).max()), float(speed))
+        return Settled(found.state, permitted(e, found, v, t), float(np.abs(here.distances[0]).max()), speed)
 
 
 def displaced(state: State, x: np.ndarray) -> State:

@@ -7,20 +7,22 @@ coordinates (von Mises' motor calculus, ``dp/dt + v x p = f``).  For a rigid bod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable
 
 import numpy as np
 
 from ..elements import laws, velocity_laws
-from ..elements.base import FramePose, MObject
+from ..elements.base import MObject
 from ..elements.law_record import Places, Shape, rows_of
 from ..elements.recorded_laws import Together
+from ..kernels.rotations import turn_all
 from ..model.configuration import Configuration
 from ..model.groups import Group
-from ..pose import Pose
 
-# rad, or of the length of an element: differences of fourth order of a mass matrix then err by some 1e-12 of it
-# (tests/dynamics/test_inertia.py::test_inertia_forces_of_a_mass_matrix_are_those_of_its_coenergy).
+# rad, or relative to the length of an element: differences of fourth order of a matrix then err by some 1e-12 of it, those of
+# forces of inertia, which are differences themselves, by 1e-9 (tests/dynamics/test_about.py,
+# tests/dynamics/test_inertia.py::test_inertia_forces_of_a_mass_matrix_are_those_of_its_coenergy).
 _STEP = 1e-3
 
 
@@ -56,7 +58,7 @@ class GroupInertia:
             return mass, cls.inertia_kernel(mass, velocities)
         if velocity_laws.of(cls, "mass_matrix"):
             return self._by_coenergy(self._rows(at), velocities)
-        return self._by_mass_matrix(self._places(at), velocities)
+        return self._by_mass_matrix(at, velocities)
 
     def _rows(self, at: Configuration) -> np.ndarray:
         return rows_of(self._places(at))
@@ -66,18 +68,57 @@ class GroupInertia:
         values, slopes, _ = self._records["momenta"].evaluate(rows, velocities, 1)
         return mass, _inertia_force(slopes[:, 0], values[:, 1:], slopes[:, 1:], velocities, self.shape.frames)
 
-    def _by_mass_matrix(self, places: Places, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _mass_matrices(self, at: Configuration) -> np.ndarray:
         n = self.shape.size
-        mass = laws.matrices(self.objects, "mass_matrix", places, n)
-        if mass is None:
-            return np.zeros((len(places), n, n)), np.zeros((len(places), n))
-        slopes = np.zeros((len(places), n, n))  # of the momenta, by coordinates
-        for e, ((frames, q), v) in enumerate(zip(places, velocities, strict=True)):
-            if v.any():
-                slopes[e] = _mass_slopes(self.objects[e], frames, q, v)
+        found = laws.matrices(self.objects, "mass_matrix", self._places(at), n)
+        return np.zeros((len(self.objects), n, n)) if found is None else found
+
+    def _by_mass_matrix(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mass, slopes = self._mass_matrices(at), np.zeros((len(velocities), *(self.shape.size,) * 2))  # of the momenta
+        if mass.any() and velocities.any():
+            slopes = self.differences(
+                at, lambda own, there: np.einsum("eij,ej->ei", own._mass_matrices(there), velocities)
+            )
         energy = 0.5 * np.einsum("ei,eij->ej", velocities, slopes)
         p = np.einsum("eij,ej->ei", mass, velocities)
         return mass, _inertia_force(energy, p, slopes, velocities, self.shape.frames)
+
+    def differences(self, at: Configuration, exerts: Callable[[GroupInertia, Configuration], np.ndarray]) -> np.ndarray:
+        """Slopes (E, n, n) of forces (E, n) by positions, by central differences of fourth order."""
+        g, (count, frames) = self.group, self.group.frames.shape
+        own, n = copy.copy(self), self.shape.size
+        own.group = copy.copy(g)
+        own.group.frames = np.arange(count * frames).reshape(count, frames)  # frames that no two elements share
+        o, u = at.o[g.frames], at.U[g.frames]
+        size = np.linalg.norm(o - o[:, :1], axis=2).max(axis=1)
+        size[size == 0.0] = 1.0  # of one frame alone nothing changes along a displacement
+
+        def displaced(i: int, h: float) -> np.ndarray:
+            if i >= 6 * frames:
+                q = at.q.copy()
+                q[g.internal[:, i - 6 * frames]] += h
+                return exerts(own, at._replace(o=o.reshape(-1, 3), U=u.reshape(-1, 3, 3), q=q))
+            k, axis = divmod(i, 6)
+            moved, turned = o.copy(), u.copy()
+            if axis < 3:
+                moved[:, k, axis] += h * size
+            else:
+                turn = np.zeros((count, 3))
+                turn[:, axis - 3] = h
+                turned[:, k] = turn_all(u[:, k].copy(), turn)
+            moved, turned = moved.reshape(-1, 3), turned.reshape(-1, 3, 3)
+            memory = at.memory
+            if g.number >= 0 and memory[g.number].shape[1]:
+                followed = own.group.followed(moved, turned, memory[g.number])
+                memory = (*memory[: g.number], followed, *memory[g.number + 1 :])
+            return exerts(own, at._replace(o=moved, U=turned, memory=memory))
+
+        out = np.zeros((count, n, n))
+        for i in range(n):
+            near, far = (displaced(i, k * _STEP) - displaced(i, -k * _STEP) for k in (1, 2))
+            step = _STEP * (size if i < 6 * frames and i % 6 < 3 else np.ones(count))
+            out[:, :, i] = (8.0 * near - far) / (12.0 * step[:, None])
+        return out
 
     def velocity_forces(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What velocities (E, n) change in the forces: of dampings (E, n), and of powers (E, n)."""
@@ -117,26 +158,3 @@ def _inertia_force(
         turn = slice(6 * k + 3, 6 * k + 6)
         c[:, turn] -= cross(velocities[:, turn], p[:, turn])
     return c
-
-
-def _mass_slopes(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Slopes (n, n) of the momenta ``M(x) v`` by coordinates, by central differences of fourth order."""
-    n = len(v)
-    size = (
-        max(float(np.linalg.norm(f.o - frames[0].o)) for f in frames) or 1.0
-    )  # masses of one frame do not change along it
-
-    def at(x: np.ndarray) -> np.ndarray:
-        moved = [
-            Pose(f.o, f.U).moved(d[:3], d[3:]) for f, d in zip(frames, x[: n - len(q)].reshape(-1, 6), strict=True)
-        ]
-        found = laws.matrix(obj, "mass_matrix", [FramePose(p.o, p.U) for p in moved], q + x[n - len(q) :], n)
-        return np.zeros(n) if found is None else found @ v
-
-    out = np.zeros((n, n))
-    for i in range(n):
-        unit = np.zeros(n)
-        unit[i] = _STEP * (size if i < n - len(q) and i % 6 < 3 else 1.0)
-        near, far = at(unit) - at(-unit), at(2.0 * unit) - at(-2.0 * unit)
-        out[:, i] = (8.0 * near - far) / (12.0 * unit[i])
-    return out

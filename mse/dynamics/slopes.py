@@ -8,8 +8,7 @@ differentiated by central differences of fourth order.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +19,9 @@ from ..elements.law_record import rows_of
 from ..elements.recorded_laws import Together
 from ..elements.records import FIELD, MOTION
 from ..errors import ModelError
-from ..kernels.rotations import turn_all
 from ..linear.skew_parts import DAMPING
 from ..model.configuration import Configuration
 from .inertia import GroupInertia
-
-# rad, or of the length of an element: differences of fourth order of a damping matrix then err by some 1e-12 of it, those of
-# forces of inertia, which are differences themselves, by 1e-9 (tests/dynamics/test_about.py).
-_STEP = 1e-3
 
 
 class Slopes(NamedTuple):
@@ -75,7 +69,7 @@ def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray
             m, c = part.masses(at, v)
             return np.einsum("eij,ej->ei", m, a) + c
 
-        by_x = _differences(part, at, lambda p, there: exerts(p, there, v))
+        by_x = part.differences(at, lambda p, there: exerts(p, there, v))
         for i in range(v.shape[1]):  # of second degree in velocities: any step is exact
             unit = np.zeros(v.shape[1])
             unit[i] = 1.0
@@ -115,7 +109,7 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:
 
     by_v, by_x = matrices(part, at), np.zeros((len(v), n, n))
     if v.any() and by_v.any():
-        by_x = _differences(part, at, lambda p, there: np.einsum("eij,ej->ei", matrices(p, there), v))
+        by_x = part.differences(at, lambda p, there: np.einsum("eij,ej->ei", matrices(p, there), v))
     return Slopes(DAMPING, force, by_x, by_v, np.zeros_like(by_v))
 
 
@@ -125,43 +119,3 @@ def _power(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:
     by_x, by_v = _recorded(part, at, "power", np.hstack([none, _slow(v)]))
     at_rest, _ = _recorded(part, at, "power", np.hstack([none, _slow(none)]))
     return Slopes(FIELD, -part.velocity_forces(at, v)[1], at_rest - by_x, -by_v, np.zeros_like(by_v))
-
-
-def _differences(
-    part: GroupInertia, at: Configuration, exerts: Callable[[GroupInertia, Configuration], np.ndarray]
-) -> np.ndarray:
-    """Slopes (E, n, n) of forces (E, n) by positions, by central differences of fourth order."""
-    g, (count, frames) = part.group, part.group.frames.shape
-    own, n = copy.copy(part), part.shape.size
-    own.group = copy.copy(g)
-    own.group.frames = np.arange(count * frames).reshape(count, frames)  # frames that no two elements share
-    o, u = at.o[g.frames], at.U[g.frames]
-    size = np.linalg.norm(o - o[:, :1], axis=2).max(axis=1)
-    size[size == 0.0] = 1.0  # of one frame alone nothing changes along a displacement
-
-    def displaced(i: int, h: float) -> np.ndarray:
-        if i >= 6 * frames:
-            q = at.q.copy()
-            q[g.internal[:, i - 6 * frames]] += h
-            return exerts(own, at._replace(o=o.reshape(-1, 3), U=u.reshape(-1, 3, 3), q=q))
-        k, axis = divmod(i, 6)
-        moved, turned = o.copy(), u.copy()
-        if axis < 3:
-            moved[:, k, axis] += h * size
-        else:
-            turn = np.zeros((count, 3))
-            turn[:, axis - 3] = h
-            turned[:, k] = turn_all(u[:, k].copy(), turn)
-        moved, turned = moved.reshape(-1, 3), turned.reshape(-1, 3, 3)
-        memory = at.memory
-        if g.number >= 0 and memory[g.number].shape[1]:
-            followed = own.group.followed(moved, turned, memory[g.number])
-            memory = (*memory[: g.number], followed, *memory[g.number + 1 :])
-        return exerts(own, at._replace(o=moved, U=turned, memory=memory))
-
-    out = np.zeros((count, n, n))
-    for i in range(n):
-        near, far = (displaced(i, k * _STEP) - displaced(i, -k * _STEP) for k in (1, 2))
-        step = _STEP * (size if i < 6 * frames and i % 6 < 3 else np.ones(count))
-        out[:, :, i] = (8.0 * near - far) / (12.0 * step[:, None])
-    return out
