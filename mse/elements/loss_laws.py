@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..validation.arguments import called, number, numbers, real, refusal
+from ..validation.arguments import called, number, numbers, real, refusal, samples
 
 _BESIDE = np.finfo(float).eps ** (1 / 3)  # of a frequency: central differences are best there
 _OUTSIDE = ("refuse", "hold")
@@ -155,22 +155,14 @@ class LossTable(LossLaw):
     outside: str = "refuse"
 
     def __post_init__(self):
-        f, values = (numbers("LossTable", name, getattr(self, name), (None,)) for name in ("frequencies_hz", "loss"))
-        if len(f) != len(values) or not len(f):
-            raise ModelError(
-                f"LossTable: {len(f)} frequencies and {len(values)} loss factors; expected as many, at least one"
-            )
-        falls = np.diff(f, prepend=0.0) <= 0.0
-        if falls.any():
-            at = int(np.argmax(falls))
-            raise ModelError(
-                f"LossTable: frequency number {at} is {f[at]:.6g} Hz; expected them above zero and ascending"
-            )
-        if values.min() < 0.0:
-            at = int(np.argmin(values))
-            raise ModelError(
-                f"LossTable: the loss factor is {values[at]:.6g} at {f[at]:.6g} Hz; expected at least 0: {NEGATIVE}"
-            )
+        f, values = samples(
+            "LossTable",
+            self.frequencies_hz,
+            "loss",
+            self.loss,
+            ("loss factor", "loss factors"),
+            f"at least 0: {NEGATIVE}",
+        )
         if self.outside not in _OUTSIDE:
             raise refusal("LossTable", "outside", self.outside, f"one of {', '.join(map(repr, _OUTSIDE))}")
         object.__setattr__(self, "frequencies_hz", tuple(f.tolist()))

@@ -292,3 +292,23 @@ def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> 
         kind = "" if isinstance(error, MseError) else f"{type(error).__name__}: "
         said = " ".join(str(error).split()).removesuffix(".")
         raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}") from error
+
+
+def samples(
+    who: str, frequencies_hz: Any, key: str, values: Any, what: tuple[str, str], expected: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending frequencies (s,) above zero and values (s,) of at least zero; ModelError for anything else.
+
+    ``key`` names the argument of the values, ``what`` is one of them and several in words, and ``expected`` follows "expected".
+    """
+    f, found = numbers(who, "frequencies_hz", frequencies_hz, (None,)), numbers(who, key, values, (None,))
+    if len(f) != len(found) or not len(f):
+        raise ModelError(f"{who}: {len(f)} frequencies and {len(found)} {what[1]}; expected as many, at least one")
+    falls = np.diff(f, prepend=0.0) <= 0.0
+    if falls.any():
+        at = int(np.argmax(falls))
+        raise ModelError(f"{who}: frequency number {at} is {f[at]:.6g} Hz; expected them above zero and ascending")
+    if found.min() < 0.0:
+        at = int(np.argmin(found))
+        raise ModelError(f"{who}: the {what[0]} is {found[at]:.6g} at {f[at]:.6g} Hz; expected {expected}")
+    return f, found

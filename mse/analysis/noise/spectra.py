@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import FileError, ModelError
 from ...numerics.read_only import ReadOnly
-from ...validation.arguments import called, numbers, real, refusal
+from ...validation.arguments import called, numbers, real, refusal, samples
 from ...validation.file_access import read_columns
 
 _OUTSIDE = ("refuse", "hold", "zero")
@@ -49,22 +49,10 @@ class Spectrum(ReadOnly):
     outside: str = "refuse"
 
     def __post_init__(self):
-        f, values = (numbers("Spectrum", name, getattr(self, name), (None,)) for name in ("frequencies_hz", "density"))
-        if len(f) != len(values) or not len(f):
-            raise ModelError(
-                f"Spectrum: {len(f)} frequencies and {len(values)} densities; expected as many, at least one"
-            )
-        if f[0] <= 0.0 or np.any(np.diff(f) <= 0.0):
-            at = int(np.argmax(np.diff(f, prepend=0.0) <= 0.0))
-            raise ModelError(
-                f"Spectrum: frequency number {at} is {f[at]:.6g} Hz; expected them above zero and ascending"
-            )
-        if values.min() < 0.0:
-            at = int(np.argmin(values))
-            raise ModelError(
-                f"Spectrum: the density is {values[at]:.6g} at {f[at]:.6g} Hz; expected amplitudes (unit/sqrt(Hz)) of "
-                "at least 0, not logarithms"
-            )
+        expected = "amplitudes (unit/sqrt(Hz)) of at least 0, not logarithms"
+        f, values = samples(
+            "Spectrum", self.frequencies_hz, "density", self.density, ("density", "densities"), expected
+        )
         if self.outside not in _OUTSIDE:
             raise refusal("Spectrum", "outside", self.outside, f"one of {', '.join(map(repr, _OUTSIDE))}")
         object.__setattr__(self, "frequencies_hz", f)
