@@ -1,4 +1,4 @@
-"""Elements of a user's own: their recorded laws beside built-in elements with kernels, and beside a record of each place.
+"""Elements of a user's own: their recorded laws compared with built-in kernels, and with a record for each place.
 
 A chain of springs solves with an energy written in Python as with ``mse.Spring``.  Laws of 13 and 26 variables, of frames and
 internal coordinates, give value, gradient and Hessian for a thousand elements at once, by one record for all and by one for each,
