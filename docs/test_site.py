@@ -126,7 +126,7 @@ def test_search_finds_a_call(page):
         ("buckling", "how_to/working_points.html"),
         ("sweep", "how_to/working_points.html"),
         ("damping", "how_to/losses.html"),
-        ("closed loop", "how_to/time.html"),
+        ("closed loop", "how_to/loops.html"),
         ("natural frequency", "how_to/linear_models.html"),
     ],
 )
