@@ -7,6 +7,7 @@ import pytest
 
 import mse
 from mse import MotionError, Pose, RecordingError
+from mse.progress import tasks
 
 
 def pendulum():
@@ -48,6 +49,12 @@ def test_a_recorded_motion_has_the_bits_of_the_result(tmp_path):
     assert read["hinge.angle"][-1] == motion["hinge.angle"][-1]
 
 
+@pytest.fixture
+def told_at_each_step(monkeypatch):
+    monkeypatch.setattr(tasks, "_PERIOD", 0.0)
+
+
+@pytest.mark.usefixtures("told_at_each_step")
 def test_a_motion_that_was_interrupted_goes_on_in_its_file_to_the_bit(tmp_path):
     path, whole = tmp_path / "run.npy", tmp_path / "whole.npy"
     pendulum().simulate(**GIVEN, record=whole)
@@ -72,6 +79,7 @@ def test_a_recorded_motion_ends_where_it_is_asked_to(tmp_path):
         np.testing.assert_array_equal(found.values, motion.values)
 
 
+@pytest.mark.usefixtures("told_at_each_step")
 @pytest.mark.parametrize(
     ("change", "said"),
     [

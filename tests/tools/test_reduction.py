@@ -74,11 +74,12 @@ def test_free_undamped_and_growing_motions_stay_as_they_are():
         less = whole.reduced(order=12)
         assert less.balanced.kept == stay and less.states[:stay] == tuple(f"kept {k}" for k in range(stay))
         kept, poles = np.linalg.eigvals(less.A[:stay, :stay]), np.linalg.eigvals(whole.A)
-        staying = np.sort_complex(poles[(poles.real > -1e-9)])
-        np.testing.assert_allclose(np.sort_complex(kept), staying, atol=1e-7)
+        staying = poles[poles.real > -1e-9]
+        far = np.abs(kept[:, None] - staying)  # each has its like: they have no order, where real parts are rounding
+        assert len(staying) == stay and far.min(axis=0).max() < 1e-7 and far.min(axis=1).max() < 1e-7
         assert less.free == whole.free and less.zeros == whole.zeros
         off = np.abs(response(less) - response(whole)).max(axis=0)
-        assert np.all(off <= less.balanced.bound + 1e-9 * np.abs(response(whole)).max(axis=0))
+        assert np.all(off <= less.balanced.bound + 1e-9 * np.abs(response(whole)).max(axis=0) + 1e-12)
 
 
 def test_tables_and_files_state_the_error(tmp_path):
