@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError
+from ..numerics.read_only import read_only
 from ..validation.arguments import called, number, numbers, real, refusal, samples
 
 _BESIDE = np.finfo(float).eps ** (1 / 3)  # of a frequency: central differences are best there
@@ -169,24 +171,31 @@ class LossTable(LossLaw):
         object.__setattr__(self, "loss", tuple(values.tolist()))
 
     def factor(self, omega):
-        z, f, values = np.asarray(omega) / (2.0 * np.pi), np.array(self.frequencies_hz), np.array(self.loss)
-        rounded = z.real * (1.0 + np.array([[8.0], [-8.0]]) * np.finfo(float).eps)
-        beyond = (rounded[0] < f[0]) | (rounded[1] > f[-1])
-        if self.outside == "refuse" and beyond.any():
-            raise ModelError(
-                f"asked at {z.real[beyond][0]:.6g} Hz; expected {f[0]:.6g} to {f[-1]:.6g} Hz, where its table is known; ask "
-                "for these, or give mse.LossTable(..., outside='hold')"
-            )
-        k = np.clip(np.searchsorted(f, z.real, side="right") - 1, 0, max(len(f) - 2, 0))
-        after = np.minimum(k + 1, len(f) - 1)
-        a, b, u = values[k], values[after], z / f[k]
-        straight = (a <= 0.0) | (b <= 0.0)
-        span = f[after] / f[k]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            power = np.where(straight | (span == 1.0), 0.0, np.log(b / a) / np.log(span))
-            line = a + (b - a) * np.where(span == 1.0, 0.0, (u - 1.0) / (span - 1.0))
-            phi = np.where(straight, line, a * u**power)
-        return 1.0 + 1j * np.where(beyond, np.where(z.real < f[0], values[0], values[-1]), phi)
+        z, (f, values, powers, slopes) = np.asarray(omega) / (2.0 * np.pi), self._pieces
+        below, above = z.real < f[0], z.real > f[-1]
+        if self.outside == "refuse" and (below.any() or above.any()):
+            rounded = 8.0 * np.finfo(float).eps * z.real
+            beyond = (z.real + rounded < f[0]) | (z.real - rounded > f[-1])
+            if beyond.any():
+                raise ModelError(
+                    f"asked at {z.real[beyond][0]:.6g} Hz; expected {f[0]:.6g} to {f[-1]:.6g} Hz, where its table is known; "
+                    "ask for these, or give mse.LossTable(..., outside='hold')"
+                )
+        k = np.maximum(np.searchsorted(f[:-1], z.real, side="right") - 1, 0)
+        u = z / f[k]
+        phi = values[k] * u ** powers[k] + slopes[k] * (u - 1.0)
+        return 1.0 + 1j * np.where(below, values[0], np.where(above, values[-1], phi))
+
+    @cached_property
+    def _pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Samples f, v (s,), and the numbers p, c of ``v (z/f)^p + c (z/f - 1)`` after each, one of which is 0."""
+        f, values = np.array(self.frequencies_hz), np.array(self.loss)
+        powers, slopes = np.zeros(len(f)), np.zeros(len(f))
+        straight = (values[:-1] <= 0.0) | (values[1:] <= 0.0)
+        slopes[:-1][straight] = (np.diff(values) / (f[1:] / f[:-1] - 1.0))[straight]
+        curved = np.flatnonzero(~straight)
+        powers[curved] = np.log(values[curved + 1] / values[curved]) / np.log(f[curved + 1] / f[curved])
+        return read_only((f, values, powers, slopes))
 
     def __str__(self) -> str:
         f = self.frequencies_hz
@@ -201,12 +210,12 @@ class LossFunction(LossLaw):
 
     def factor(self, omega):
         f = np.asarray(omega).real / (2.0 * np.pi)
-        phi = self._at(f)
-        if np.iscomplexobj(omega):
-            step = _BESIDE * f
-            slope = (self._at(f + step) - self._at(f - step)) / np.where(step > 0.0, 2.0 * step, 1.0)
-            phi = phi + 1j * slope * omega.imag / (2.0 * np.pi)
-        return 1.0 + 1j * phi
+        if not np.iscomplexobj(omega):
+            return 1.0 + 1j * self._at(f)
+        step = _BESIDE * f
+        phi, high, low = np.split(self._at(np.concatenate([f, f + step, f - step])), 3)
+        slope = (high - low) / np.where(step > 0.0, 2.0 * step, 1.0)
+        return 1.0 + 1j * (phi + 1j * slope * omega.imag / (2.0 * np.pi))
 
     def _at(self, f: np.ndarray) -> np.ndarray:
         found = called("loss", "its function", "loss(frequencies_hz)", self.function, f)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,11 +46,11 @@ class Laws:
             out[:, k] = factor_at(name, law, omega) - 1.0
         return out
 
-    def slopes(self, omega: complex) -> np.ndarray:
-        """``d kappa_l/d omega`` (l,) at one angular frequency."""
-        step = _STEP * abs(omega)
-        low, high = self.weights(np.array([omega - step, omega + step]))
-        return (high - low) / (2.0 * step)
+    def with_slopes(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`weights` and ``d kappa_l/d omega``, (f, l) each, at angular frequencies (f,)."""
+        step = _STEP * np.abs(omega)
+        here, low, high = np.split(self.weights(np.concatenate([omega, omega - step, omega + step])), 3)
+        return here, (high - low) / (2.0 * step[:, None])
 
 
 def factor_at(name: str, law: Factor, omega: np.ndarray) -> np.ndarray:
@@ -69,7 +71,8 @@ def factor_at(name: str, law: Factor, omega: np.ndarray) -> np.ndarray:
     return found
 
 
-class LawEntries(NamedTuple):
+@dataclass(frozen=True)
+class LawEntries:
     """Matrices P_l of one shape as one list of entries: ``sum_l (kappa_l - 1) P_l`` is added at each frequency."""
 
     laws: Laws
@@ -81,7 +84,7 @@ class LawEntries(NamedTuple):
 
     @property
     def T(self) -> LawEntries:
-        return self._replace(row=self.column, column=self.row, shape=self.shape[::-1])
+        return replace(self, row=self.column, column=self.row, shape=self.shape[::-1])
 
     def cut(self, rows: slice, columns: slice) -> LawEntries:
         """The block of some rows and columns, given as slices of step 1."""
@@ -102,7 +105,7 @@ class LawEntries(NamedTuple):
 
     def scaled(self, by: np.ndarray) -> LawEntries:
         """With rows times numbers (rows,)."""
-        return self._replace(value=self.value * by[self.row])
+        return replace(self, value=self.value * by[self.row])
 
     def forms(self, motions: np.ndarray) -> np.ndarray:
         """``x^H P_l x`` (m, l), real, of motions (n, m)."""
@@ -115,12 +118,19 @@ class LawEntries(NamedTuple):
         """``sum_l weights_l P_l`` (rows, columns) for weights (l,)."""
         return sp.csr_matrix((weights[self.law] * self.value, (self.row, self.column)), self.shape)
 
-    def at(self, omega: np.ndarray) -> np.ndarray:
-        """What is added at angular frequencies (f,), dense: (f, rows, columns)."""
+    def dense(self, weights: np.ndarray) -> np.ndarray:
+        """``sum_l weights_l P_l`` (f, rows, columns) for weights (f, l)."""
+        return (self._spread @ weights.T).T.reshape(len(weights), *self.shape)
+
+    @cached_property
+    def _spread(self) -> sp.csr_matrix:
         height, width = self.shape
         where = self.row * width + self.column
-        spread = sp.csr_matrix((self.value, (where, self.law)), (height * width, len(self.laws)))
-        return (spread @ self.laws.weights(omega).T).T.reshape(len(omega), height, width)
+        return sp.csr_matrix((self.value, (where, self.law)), (height * width, len(self.laws)))
+
+    def at(self, omega: np.ndarray) -> np.ndarray:
+        """What is added at angular frequencies (f,), dense: (f, rows, columns)."""
+        return self.dense(self.laws.weights(omega))
 
 
 def law_entries(parts: StiffnessParts, factors: Mapping[Label, Factor]) -> LawEntries | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.linalg as sl
 
 import mse
 from mse import Pose
@@ -246,3 +247,38 @@ def test_time_and_composition_know_laws():
     with pytest.raises(ModelError, match=r"guide \(elastic Zener\(0.002, 5 Hz\)\)"):
         oscillator(law).state_space()
     assert "Zener" in str(oscillator(law).modes().notes)
+
+
+class Counted(mse.LossLaw):
+    """A relaxation that counts how often it is asked."""
+
+    def __init__(self, corner_hz: float):
+        self.law, self.calls = mse.Zener(1e-3, corner_hz), 0
+
+    def factor(self, omega):
+        self.calls += 1
+        return self.law.factor(omega)
+
+
+def test_each_law_is_asked_for_all_modes_at_once():
+    laws = [Counted(1.0 + k) for k in range(4)]
+    system = mse.MSystem("chain", gravity=(0, 0, 0))
+    before = system.ground
+    for k, law in enumerate(laws):
+        body = system.add(mse.RigidBody(f"b{k}", mass=1.0 + 0.3 * k, inertia=(0.1, 0.2, 0.3)))
+        mount = mse.Bushing(f"m{k}", stiffness=(900.0, 800.0, 700.0, 50.0, 40.0, 30.0), loss=law)
+        system.add(mount, between=(body, before))
+        before = body
+    model = system.find_working_point().linearize()
+    modes = model.modes(lossy=True)
+    assert len(modes) == 24
+    assert max(law.calls for law in laws) < len(modes) / 2  # some five steps of Newton's method
+    for law in laws:
+        law.calls = 0
+    for w in modes.eigenvalues / 1j:
+        k = model.K.toarray().astype(complex)
+        for (owner, mechanism), part in model.stiffness_parts.items():
+            loss = model.losses.get((owner, mechanism), 0.0)
+            k += (loss.factor(np.array([w]))[0] - 1.0 if loss else 0.0) * part.toarray()
+        values = sl.eigvals(k, model.M.toarray())
+        assert np.abs(values / w**2 - 1.0).min() < 1e-12

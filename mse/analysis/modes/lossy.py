@@ -9,7 +9,7 @@ L. B. Rall, Numer. Math. 11 (1968) 38.  The eigenvalue is w^2, or s where there 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -69,46 +69,46 @@ def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
         place = {name: k for k, name in enumerate(model.coordinates)}
         found = lossy_modes(free, s, shapes[[place[name] for name in free.coordinates]])
         shapes = basis @ found.shapes
-        return found._replace(shapes=shapes, momenta=_Equations(model, 1.0).momenta(found.s, shapes))
+        return found._replace(shapes=shapes, momenta=_momenta(model, found.s, shapes))
     s, shapes = s.astype(complex), shapes.astype(complex)
     swinging = np.abs(s.imag) > NOTHING * np.abs(s)
     moving = shapes.any(axis=0)
-    whole, without, lost = _Equations(model, 1.0), s, np.zeros(len(s), dtype=bool)
+    terms, without, lost = _Terms(model), s, np.zeros(len(s), dtype=bool)
     if swinging.any():
-        s, shapes, lost = _found(model, s, shapes, (swinging & moving, swinging & ~moving))
-    doubt, tables = _doubt(whole, s, shapes, np.flatnonzero(swinging & moving & ~lost))
+        s, shapes, lost = _found(terms, s, shapes, (swinging & moving, swinging & ~moving))
+    doubt, tables = _doubt(_Equations(terms, 1.0), s, shapes, np.flatnonzero(swinging & moving & ~lost))
     doubt[lost] = np.abs(s - without)[lost]
-    return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging, doubt, tables, lost)
+    return Lossy(s, shapes, _momenta(model, s, shapes), (s != 0) & ~swinging, doubt, tables, lost)
 
 
 def _found(
-    model: LinearModel, s: np.ndarray, shapes: np.ndarray, which: tuple[np.ndarray, np.ndarray]
+    terms: _Terms, s: np.ndarray, shapes: np.ndarray, which: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """s (m,) and shapes (n, m) with loss, and which modes (m,) are lost and so known to first order only."""
     for pieces in _PIECES:
         try:
-            return *_with_loss(model, s, shapes, which, pieces), np.zeros(len(s), dtype=bool)
+            return *_with_loss(terms, s, shapes, which, pieces), np.zeros(len(s), dtype=bool)
         except _Lost as error:
             away = error.which
     (moving, resting), lost, found = which, np.zeros(len(s), dtype=bool), None
     while found is None:
         lost[away] = True
         if (lost & resting).any():
-            _refuse_lost(model, s, np.flatnonzero(lost))
+            _refuse_lost(terms.model, s, np.flatnonzero(lost))
         try:
-            found = _with_loss(model, s, shapes, (moving & ~lost, resting), _PIECES[-1])
+            found = _with_loss(terms, s, shapes, (moving & ~lost, resting), _PIECES[-1])
         except _Lost as error:
             away = error.which
     for k in np.flatnonzero(lost):  # of two that become one, one can be found
         lost[k] = False
         try:
-            found = _with_loss(model, s, shapes, (moving & ~lost, resting), _PIECES[-1])
+            found = _with_loss(terms, s, shapes, (moving & ~lost, resting), _PIECES[-1])
         except _Lost:
             lost[k] = True
-    whole, on = _Equations(model, 1.0), np.flatnonzero(moving)
-    p, vectors = _first_order(_Equations(model, 0.0), whole, whole.eigenvalues(s[on]), shapes[:, on])
+    whole, on = _Equations(terms, 1.0), np.flatnonzero(moving)
+    p, vectors = _first_order(_Equations(terms, 0.0), whole, whole.eigenvalues(s[on]), shapes[:, on])
     of_lost = lost[on]
-    found[0][on[of_lost]], found[1][:, on[of_lost]] = whole.rates(p)[of_lost], np.array(vectors).T[:, of_lost]
+    found[0][on[of_lost]], found[1][:, on[of_lost]] = whole.rates(p)[of_lost], vectors[:, of_lost]
     return *found, lost
 
 
@@ -131,7 +131,7 @@ def _refuse_lost(model: LinearModel, s: np.ndarray, lost: np.ndarray) -> None:
 
 
 def _with_loss(
-    model: LinearModel, s: np.ndarray, shapes: np.ndarray, which: tuple[np.ndarray, np.ndarray], pieces: int
+    terms: _Terms, s: np.ndarray, shapes: np.ndarray, which: tuple[np.ndarray, np.ndarray], pieces: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """s (m,) and shapes (n, m) with loss, which is raised in some ``pieces``; _Lost where modes are on the way.
 
@@ -139,11 +139,11 @@ def _with_loss(
     """
     s, shapes = s.copy(), shapes.copy()
     moving, resting = which
-    whole = _Equations(model, 1.0)
+    whole = _Equations(terms, 1.0)
     on = np.flatnonzero(moving | resting)
     if resting.any():
         start = Start(np.abs(s[on]) ** 2, shapes[:, on], resting[on])
-        found = followed(partial(_Equations, model), _Equations(model, 0.0, damping=False), start, pieces)
+        found = followed(partial(_Equations, terms), _Equations(terms, 0.0, damping=False), start, pieces)
         if found is None:
             raise _Lost(np.flatnonzero(resting))
         beside = on[found[0]]
@@ -152,38 +152,57 @@ def _with_loss(
     if moving.any():
         found, vectors = whole.eigenvalues(s[moving]), shapes[:, moving]
         for k in range(pieces):
-            now, then = (_Equations(model, share / pieces) for share in (k, k + 1))
-            refined = [_refined(then, p, x) for p, x in zip(*_first_order(now, then, found, vectors), strict=True)]
-            if any(r is None for r in refined):
-                raise _Lost(np.flatnonzero(moving)[[r is None for r in refined]])
-            found, vectors = np.array([p for p, _ in refined]), np.array([x for _, x in refined]).T
+            now, then = (_Equations(terms, share / pieces) for share in (k, k + 1))
+            found, vectors, converged = _refined(then, *_first_order(now, then, found, vectors))
+            if not converged.all():
+                raise _Lost(np.flatnonzero(moving)[~converged])
         s[moving], shapes[:, moving] = whole.rates(found), vectors
     on = on[shapes[:, on].any(axis=0)]
-    twice = _found_twice(model, whole.eigenvalues(s[on]), shapes[:, on])
+    twice = _found_twice(terms.model, whole.eigenvalues(s[on]), shapes[:, on])
     if twice.any():
         raise _Lost(on[twice])
     return s, shapes
 
 
-class _Equations:
-    """A(p) and its slope by p, which is w^2, or s where there is damping, with a share of the loss factors.
+class _Terms:
+    """The matrices of a model, whatever share of its loss is taken: dense (n, n) for small models without constraints.
 
     Constraints stand below and beside them, as large as the stiffness.
     """
 
-    def __init__(self, model: LinearModel, share: float, *, damping: bool = True):
-        self.model, self.n, self.share = model, model.size, share
-        self._loss = {label: share * eta for label, eta in model.losses.items()}
-        self.damped = damping and model.Lambda.nnz > 0
-        self.members = Members(model, self._loss)
-        given = weights(model, self._loss)
-        self._laws = law_stiffness(model, model.stiffness_parts, self._loss)
+    def __init__(self, model: LinearModel):
+        self.model, self.n = model, model.size
+        given = weights(model, model.losses)
         # the real part stays what it is, to the last bit: loss changes it nowhere
-        k = model.K + 1j * model.stiffness_parts.total(given).imag if given else model.K
-        self._dense = model.size <= _DENSE and not model.constraints.shape[0]
-        form = (lambda a: a.toarray()) if self._dense else (lambda a: a.tocsc())
-        self._k, self._c, self._m = (form(a) for a in (k, model.Lambda, model.M))
-        self._border = model.constraints[:, : self.n] * (float(np.abs(k.data).max(initial=0.0)) or 1.0)
+        lost = model.stiffness_parts.total(given).imag if given else None
+        self.laws = law_stiffness(model, model.stiffness_parts, model.losses)
+        self.dense = model.size <= _DENSE and not model.constraints.shape[0]
+        form = (lambda a: a.toarray()) if self.dense else (lambda a: a.tocsc())
+        self.k, self.c, self.m = (form(a) for a in (model.K, model.Lambda, model.M))
+        self.lost = None if lost is None else form(lost)
+        self.border = model.constraints[:, : self.n] * (float(np.abs(model.K.data).max(initial=0.0)) or 1.0)
+
+    def of_laws(self, weights: np.ndarray):
+        """The stiffness with weights (m, l) of laws: (m, n, n), or a list of sparse matrices."""
+        assert self.laws is not None
+        return self.laws.dense(weights) if self.dense else [self.laws.sum(w) for w in weights]
+
+    def times(self, matrices, x: np.ndarray) -> np.ndarray:
+        """``A_k x_k`` (n, m) of matrices A (m, n, n), or a list of sparse ones, and motions x (n, m)."""
+        if self.dense:
+            return (matrices @ x.T[:, :, None])[:, :, 0].T
+        return np.array([a @ column for a, column in zip(matrices, x.T, strict=True)]).T
+
+
+class _Equations:
+    """A(p) and its slope by p, which is w^2, or s where there is damping, with a share of the loss factors."""
+
+    def __init__(self, terms: _Terms, share: float, *, damping: bool = True):
+        self.terms, self.model, self.n, self.share = terms, terms.model, terms.n, share
+        self.damped = damping and self.model.Lambda.nnz > 0
+        loss = {label: share * eta for label, eta in self.model.losses.items()} if self.model.members else {}
+        self.members = Members(self.model, loss)
+        self._k = terms.k if terms.lost is None else terms.k + 1j * share * terms.lost
 
     def eigenvalues(self, s: np.ndarray) -> np.ndarray:
         """p of rates s."""
@@ -193,39 +212,50 @@ class _Equations:
         """s of p, with Im s > 0."""
         return p if self.damped else 1j * np.sqrt(p)
 
-    def matrix(self, p: complex):
-        """A(p), (n, n)."""
-        a = self._without_members(p)
-        return a + self._change(-p * p if self.damped else p) if self.model.members else a
+    def omega(self, p: np.ndarray) -> np.ndarray:
+        """Complex angular frequencies of p."""
+        return -1j * p if self.damped else np.sqrt(p)
 
-    def _without_members(self, p: complex):
-        a = self._k + p * self._c + p * p * self._m if self.damped else self._k - p * self._m
-        if self._laws is None:
-            return a
-        return a + self._of_laws(self._laws.laws.weights(np.array([self._omega(p)]))[0])
+    def of_laws(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """What laws of loss multiply their stiffness by at each p (m,), and its slope by p: (m, l) each; None without laws."""
+        if self.terms.laws is None:
+            return None
+        omega = self.omega(p)
+        found, slopes = self.terms.laws.laws.with_slopes(omega)
+        inner = np.full(len(p), -1j) if self.damped else 0.5 / omega
+        return self.share * found, self.share * slopes * inner[:, None]
 
-    def _omega(self, p: complex) -> complex:
-        return -1j * p if self.damped else np.sqrt(complex(p))
+    def matrices(self, p: np.ndarray, of_laws: np.ndarray | None = None):
+        """A(p) for each p (m,): (m, n, n), or a list of sparse matrices; ``of_laws`` (m, l) are weights known already."""
+        found = self._without_members(p, of_laws)
+        if self.model.members:
+            for k, value in enumerate(p):
+                found[k] = found[k] + self._change(-value * value if self.damped else value)
+        return found
 
-    def _of_laws(self, weights: np.ndarray):
-        return np.tensordot(weights, self._law_matrices, axes=1) if self._dense else self._laws.sum(weights)
+    def _without_members(self, p: np.ndarray, of_laws: np.ndarray | None = None):
+        t, square = self.terms, p * p if self.damped else -p
+        if t.laws is not None and of_laws is None:
+            of_laws = self.share * t.laws.laws.weights(self.omega(p))
+        if t.dense:
+            found = self._k + square[:, None, None] * t.m
+            found = found + p[:, None, None] * t.c if self.damped else found
+            return found if of_laws is None else found + t.of_laws(of_laws)
+        found = [self._k + by * t.m for by in square]
+        found = [a + by * t.c for a, by in zip(found, p, strict=True)] if self.damped else found
+        return found if of_laws is None else [a + d for a, d in zip(found, t.of_laws(of_laws), strict=True)]
 
-    @cached_property
-    def _law_matrices(self) -> np.ndarray:
-        """The stiffness (l, n, n) with each law."""
-        out = np.zeros((len(self._laws.laws), self.n, self.n))
-        out[self._laws.law, self._laws.row, self._laws.column] = self._laws.value
-        return out
-
-    def slope(self, p: complex):
-        """dA/dp, (n, n)."""
-        a = self._c + 2.0 * p * self._m if self.damped else -self._m
-        if self._laws is not None:
-            omega = self._omega(p)
-            a = a + self._of_laws(self._laws.laws.slopes(omega) * (-1j if self.damped else 0.5 / omega))
-        if not self.model.members:
-            return a
-        return a + self._member_slope(-p * p if self.damped else p) * (-2.0 * p if self.damped else 1.0)
+    def pushed(self, p: np.ndarray, x: np.ndarray, slopes: np.ndarray | None = None) -> np.ndarray:
+        """``dA/dp x`` (n, m) for p (m,) and x (n, m); ``slopes`` (m, l) are those of laws."""
+        t = self.terms
+        found = t.c @ x + 2.0 * (t.m @ x) * p if self.damped else -(t.m @ x)
+        if slopes is not None:
+            found = found + t.times(t.of_laws(slopes), x)
+        if self.model.members:
+            for k, value in enumerate(p):
+                omega2, inner = (-value * value, -2.0 * value) if self.damped else (value, 1.0)
+                found[:, k] += inner * (self._member_slope(omega2) @ x[:, k])
+        return found
 
     def _change(self, omega2: complex, regular: Mapping[int, Callable[[complex], np.ndarray]] = _NONE):
         omega = np.sqrt(np.array([omega2]))
@@ -234,7 +264,7 @@ class _Equations:
             for k in range(len(self.members))
         ]
         found = self.members.sparse(own)
-        return found.toarray() if self._dense else found
+        return found.toarray() if self.terms.dense else found
 
     def _member_slope(self, omega2: complex):
         step = _STEP * abs(omega2)
@@ -243,33 +273,49 @@ class _Equations:
             bent = max(np.abs(low - 2.0 * here + high).max() for low, here, high in found)
             if bent <= _BENT * max(np.abs(high - low).max() for low, _, high in found) or step < _STEP**2 * abs(omega2):
                 found = self.members.sparse([(high - low) / (2.0 * step) for low, _, high in found])
-                return found.toarray() if self._dense else found
+                return found.toarray() if self.terms.dense else found
             step /= 16.0
 
-    def solve(self, p: complex, right: np.ndarray, *, turned: bool = False) -> np.ndarray:
-        """``A(p)^-1 right`` (n,), or with A^T, within the constraints; exactly at an eigenvalue that of one beside it."""
+    def solve(
+        self, p: np.ndarray, right: np.ndarray, of_laws: np.ndarray | None = None, *, turned: bool = False
+    ) -> np.ndarray:
+        """``A(p)^-1 right`` (n, m), or with A^T, within the constraints; exactly at an eigenvalue that of one beside it."""
+        out = np.full(right.shape, np.nan, dtype=complex)
         for beside in _BESIDE:
-            a = self.matrix(p * (1.0 + beside))
-            found = self._solved(a.T if turned else a, right)
-            if np.isfinite(found).all():
-                return found
-        return np.full(self.n, np.nan)
+            on = np.flatnonzero(~np.isfinite(out).all(axis=0))
+            if not len(on):
+                break
+            a = self.matrices(p[on] * (1.0 + beside), None if of_laws is None or beside else of_laws[on])
+            if turned:
+                a = a.transpose(0, 2, 1) if self.terms.dense else [x.T for x in a]
+            out[:, on] = self._solved_each(a, right[:, on])
+        return out
+
+    def _solved_each(self, a, right: np.ndarray) -> np.ndarray:
+        """``a_k^-1 right_k`` (n, m) of matrices a (m, n, n) or a list."""
+        if self.terms.dense:
+            try:
+                return np.linalg.solve(a, right.T[:, :, None])[:, :, 0].T
+            except np.linalg.LinAlgError:  # one of them is singular
+                pass
+        return np.array([self._solved(x, column) for x, column in zip(a, right.T, strict=True)]).T
 
     def solve_beside_poles(
         self, omega2: complex, regular: Mapping[int, Callable[[complex], np.ndarray]], right: np.ndarray
     ) -> np.ndarray:
         """``A^-1 right`` (n, m), with the dynamic stiffness ``regular[k](omega2)`` in place of that of member k."""
-        p = self.eigenvalues(1j * np.sqrt(np.array([omega2], dtype=complex)))[0]
-        return self._solved(self._without_members(p) + self._change(omega2, regular), right)
+        p = self.eigenvalues(1j * np.sqrt(np.array([omega2], dtype=complex)))
+        return self._solved(self._without_members(p)[0] + self._change(omega2, regular), right)
 
     def _solved(self, a, right: np.ndarray) -> np.ndarray:
         """``a^-1 right`` within the constraints; nan where that does not exist."""
+        border = self.terms.border
         try:
-            if self._dense:
+            if self.terms.dense:
                 return np.linalg.solve(a, right)
-            if self._border.shape[0]:
-                a = sp.bmat([[a, self._border.T], [self._border, None]])
-            right = np.concatenate([right, np.zeros((self._border.shape[0], *right.shape[1:]))])
+            if border.shape[0]:
+                a = sp.bmat([[a, border.T], [border, None]])
+            right = np.concatenate([right, np.zeros((border.shape[0], *right.shape[1:]))])
             return splu(a.tocsc()).solve(right)[: self.n]
         except (np.linalg.LinAlgError, RuntimeError):
             return np.full(right.shape, np.nan)[: self.n]
@@ -280,27 +326,32 @@ class _Equations:
             return x
         return None if self.model.mirror is None else (x.T * self.model.mirror).T
 
-    def left_vector(self, p: complex, x: np.ndarray) -> np.ndarray:
-        """The left vector (n,) of an eigenvalue with the right one x."""
-        left = self.left(x[:, None])
-        return self.solve(p, np.conj(x), turned=True) if left is None else left[:, 0]
+    def left_vectors(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The left vectors (n, m) of eigenvalues (m,) with the right ones x."""
+        left = self.left(x)
+        return self.solve(p, np.conj(x), turned=True) if left is None else left
 
-    def rounding(self, p: complex, x: np.ndarray) -> float:
-        """By how much rounding of the stiffness may move an eigenvalue with the right vector x (n,)."""
-        y, noise = self.left_vector(p, x), self.model.stiffness_noise
+    def rounding(self, p: np.ndarray, x: np.ndarray, of_laws: np.ndarray | None) -> np.ndarray:
+        """By how much rounding of the stiffness may move eigenvalues (m,) with the right vectors x (n, m).
+
+        ``of_laws`` (m, l) are the slopes of laws there.
+        """
+        y, noise = self.left_vectors(p, x), self.model.stiffness_noise
         off = np.sqrt((noise @ np.abs(x) ** 2) * (noise @ np.abs(y) ** 2))
-        return float(off / abs(y @ (self.slope(p) @ x)))
+        return off / np.abs(np.einsum("ij,ij->j", y, self.pushed(p, x, of_laws)))
 
     def lacking(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """What tables may lack at a complex frequency, as :meth:`.Members.left_out`."""
         return self.members.left_out(omega)
 
-    def momenta(self, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-        """What motions carry of momentum, members included, (n, m)."""
-        out = self.model.M @ shapes
-        for k in np.flatnonzero(s.imag) if self.model.members else ():
-            out[:, k] += self.members.sparse(self.members.inertia(abs(s[k]) ** 2)) @ shapes[:, k]
-        return out
+
+def _momenta(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """What motions carry of momentum, members included, (n, m)."""
+    out = model.M @ shapes
+    members = Members(model)
+    for k in np.flatnonzero(s.imag) if model.members else ():
+        out[:, k] += members.sparse(members.inertia(abs(s[k]) ** 2)) @ shapes[:, k]
+    return out
 
 
 def _doubt(
@@ -309,13 +360,14 @@ def _doubt(
     """By how much some of s (m,) may be off for what tables lack beside the real axis, (m,), and names of these."""
     doubt, tables = np.zeros(len(s)), {}
     for k in which if equations.model.members else ():
-        p, x = equations.eigenvalues(s[k : k + 1])[0], shapes[:, k]
+        p, x = equations.eigenvalues(s[k : k + 1]), shapes[:, k : k + 1]
         lacks = equations.lacking(s[k] / 1j)
         if not lacks:
             continue
-        y = equations.left_vector(p, x)
-        off = sum(float(np.abs(y[on] @ d @ x[on]).max()) for _, on, d in lacks)
-        moved = off / abs(y @ (equations.slope(p) @ x))
+        y = equations.left_vectors(p, x)
+        off = sum(float(np.abs(y[on, 0] @ d @ x[on, 0]).max()) for _, on, d in lacks)
+        _, slopes = equations.of_laws(p) or (None, None)
+        moved = off / abs(y[:, 0] @ equations.pushed(p, x, slopes)[:, 0])
         doubt[k] = moved if equations.damped else 0.5 * moved / abs(s[k])
         if doubt[k] > _TO_A_TENTH * abs(s[k].real):
             _refuse_doubtful(equations.model.name, s[k], doubt[k], [label for label, *_ in lacks])
@@ -334,71 +386,82 @@ def _refuse_doubtful(name: str, s: complex, doubt: float, labels: list[str]) -> 
     )
 
 
-def _first_order(
-    now: _Equations, then: _Equations, p: np.ndarray, x: np.ndarray
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Eigenvalues (m,) and vectors after a change of loss, to first order; those that it couples are found together."""
+def _first_order(now: _Equations, then: _Equations, p: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (m,) and vectors (n, m) after a change of loss, to first order; those that it couples are found together."""
     left = now.left(x)
     if left is None:
-        return p, list(x.T)
-    part = _Equations(now.model, now.share + _LITTLE * (then.share - now.share))
-    changes, slopes = np.zeros((len(p), len(p)), dtype=complex), np.zeros(len(p), dtype=complex)
-    for k, value in enumerate(p):
-        before, after = now.matrix(value), part.matrix(value)
-        change = ((after - before) @ x[:, k]) / _LITTLE
-        if now.model.members:  # which may dissipate by themselves
-            change = change + before @ x[:, k]
-        changes[:, k] = left.T @ change
-        slopes[k] = left[:, k] @ (now.slope(value) @ x[:, k])
-    changes /= -slopes[:, None]
+        return p, x
+    terms, more = now.terms, then.share - now.share
+    change = np.zeros(x.shape, dtype=complex) if terms.lost is None else 1j * more * (terms.lost @ x)
+    whole, slopes = _Equations(terms, 1.0, damping=now.damped).of_laws(p) or (None, None)
+    if whole is not None:
+        change = change + more * terms.times(terms.of_laws(whole), x)
+    if now.model.members:
+        change = change + _of_members(now, then, p, x)
+    changes = left.T @ change
+    pushed = now.pushed(p, x, None if slopes is None else now.share * slopes)
+    changes /= -np.einsum("ij,ij->j", left, pushed)[:, None]
     coupling = np.maximum(np.abs(changes), np.abs(changes.T))
     apart = np.abs(p[:, None] - p)
     together = (coupling > _COUPLED * apart) & (coupling > _FELT * np.abs(p))
     count, group = connected_components(together, directed=False)
-    out, vectors = p + np.diag(changes), list(x.T)
-    for g in range(count):
-        on = np.flatnonzero(group == g)
-        if len(on) > 1:
-            middle = p[on].mean()
-            values, turn = np.linalg.eig(np.diag(p[on] - middle) + changes[np.ix_(on, on)])
-            out[on] = middle + values
-            for k, column in zip(on, (x[:, on] @ turn).T, strict=True):
-                vectors[k] = column
+    out, vectors = p + np.diag(changes), x.copy()
+    for on in (np.flatnonzero(group == g) for g in np.flatnonzero(np.bincount(group, minlength=count) > 1)):
+        middle = p[on].mean()
+        values, turn = np.linalg.eig(np.diag(p[on] - middle) + changes[np.ix_(on, on)])
+        out[on], vectors[:, on] = middle + values, x[:, on] @ turn
     return out, vectors
 
 
-def _refined(equations: _Equations, p: complex, x: np.ndarray) -> tuple[complex, np.ndarray] | None:
-    """The eigenvalue and vector nearest to given ones by Newton's method; None where it does not converge."""
-    last = np.inf
-    mass = equations.model.M
+def _of_members(now: _Equations, then: _Equations, p: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """What a change of loss changes in members, and what these dissipate by themselves, as forces (n, m) on motions x (n, m)."""
+    part = _Equations(now.terms, now.share + _LITTLE * (then.share - now.share))
+    out = np.empty(x.shape, dtype=complex)
+    for k, (omega2, own) in enumerate(zip(now.omega(p) ** 2, now.matrices(p), strict=True)):
+        out[:, k] = (part._change(omega2) - now._change(omega2)) @ x[:, k] / _LITTLE + own @ x[:, k]
+    return out
+
+
+def _refined(equations: _Equations, p: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues (m,) and vectors (n, m) nearest to given ones by Newton's method, and which of them (m,) converged."""
+    p, x, mass = p.astype(complex), x.astype(complex), equations.terms.m
+    converged, on, last = np.zeros(len(p), dtype=bool), np.arange(len(p)), np.full(len(p), np.inf)
     for _ in range(_MOST_NEWTON):
-        pushed = equations.slope(p) @ x
-        u = equations.solve(p, pushed)
-        if not np.isfinite(u).all():  # an eigenvalue but for rounding, which may be more than that of p
-            p = p + 0.5 * equations.rounding(p, x)
-            u = equations.solve(p, pushed)
-        momentum = np.conj(mass @ x)
-        measure = momentum if abs(momentum @ x) > 0.0 else np.conj(x)
-        if not np.isfinite(u).all() or not measure @ u:
-            return None
-        step = (measure @ x) / (measure @ u)
-        p, x = p - step, _real_where_largest(u)
-        size = abs(step) / abs(p)
-        if size <= _CONVERGED:
+        of_laws, slopes = equations.of_laws(p[on]) or (None, None)
+        pushed = equations.pushed(p[on], x[:, on], slopes)
+        u = equations.solve(p[on], pushed, of_laws)
+        singular = np.flatnonzero(~np.isfinite(u).all(axis=0))
+        if len(singular):  # eigenvalues but for rounding, which may be more than that of p
+            at = on[singular]
+            p[at] += 0.5 * equations.rounding(p[at], x[:, at], None if slopes is None else slopes[singular])
+            u[:, singular] = equations.solve(p[at], pushed[:, singular])
+        momentum = np.conj(mass @ x[:, on])
+        massless = np.abs(np.einsum("ij,ij->j", momentum, x[:, on])) == 0.0
+        measure = np.where(massless, np.conj(x[:, on]), momentum)
+        length = np.einsum("ij,ij->j", measure, u)
+        good = np.isfinite(u).all(axis=0) & (length != 0.0)
+        on, u, measure, length = on[good], u[:, good], measure[:, good], length[good]
+        slopes = None if slopes is None else slopes[good]
+        step = np.einsum("ij,ij->j", measure, x[:, on]) / length
+        p[on], x[:, on] = p[on] - step, _real_where_largest(u)
+        size = np.abs(step) / np.abs(p[on])
+        done = size <= _CONVERGED
+        slow = np.flatnonzero(~done & (size >= 0.5 * last[on]))
+        if len(slow):
+            off = equations.rounding(p[on[slow]], x[:, on[slow]], None if slopes is None else slopes[slow])
+            done[slow] = np.abs(step[slow]) <= off
+        converged[on[done]], last[on] = True, size
+        on = on[~done]
+        if not len(on):
             break
-        if size >= 0.5 * last and abs(step) <= equations.rounding(p, x):
-            break
-        last = size
-    else:
-        return None
-    if not equations.damped and abs(p.imag) < EPS * abs(p):
-        p = complex(p.real)
-    return p, x
+    if not equations.damped:
+        p = np.where(np.abs(p.imag) < EPS * np.abs(p), p.real, p)
+    return p, x, converged
 
 
 def _real_where_largest(x: np.ndarray) -> np.ndarray:
-    """A vector times what makes its largest entry 1: small losses leave its imaginary part small."""
-    return x / x[np.argmax(np.abs(x))]
+    """Vectors (n, m) times what makes the largest entry of each 1: small losses leave its imaginary part small."""
+    return x / np.take_along_axis(x, np.abs(x).argmax(axis=0)[None], axis=0)
 
 
 def _found_twice(model: LinearModel, p: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -408,5 +471,7 @@ def _found_twice(model: LinearModel, p: np.ndarray, x: np.ndarray) -> np.ndarray
     y = y / np.linalg.norm(y, axis=0)
     near = np.abs(p[:, None] - p) <= _EQUAL * np.abs(p)
     count, group = connected_components(near, directed=False)
-    same = [np.linalg.svd(y[:, group == g], compute_uv=False)[-1] <= _ALIKE for g in range(count)]
-    return np.array(same, dtype=bool)[group]
+    same = np.zeros(count, dtype=bool)
+    for g in np.flatnonzero(np.bincount(group, minlength=count) > 1):
+        same[g] = np.linalg.svd(y[:, group == g], compute_uv=False)[-1] <= _ALIKE
+    return same[group]
