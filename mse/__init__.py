@@ -13,6 +13,7 @@ Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
 Damping       EddyCurrentDamper
+Circuits      Resistor, Capacitor, Inductor, Transformer, VoltageSource
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Losses        LossTable, Zener, Thermoelastic, SurfaceLoss
 Materials     Material, materials
@@ -35,6 +36,7 @@ import typing as _typing
 
 from .elements import Beam as Beam
 from .elements import Bushing as Bushing
+from .elements import Capacitor as Capacitor
 from .elements import Cylindrical as Cylindrical
 from .elements import EddyCurrentDamper as EddyCurrentDamper
 from .elements import Fixed as Fixed
@@ -43,6 +45,7 @@ from .elements import ForceActuator as ForceActuator
 from .elements import ForceSensor as ForceSensor
 from .elements import GasSpring as GasSpring
 from .elements import Gear as Gear
+from .elements import Inductor as Inductor
 from .elements import Joint as Joint
 from .elements import Load as Load
 from .elements import MObject as MObject
@@ -51,6 +54,7 @@ from .elements import PointOnLine as PointOnLine
 from .elements import PositionActuator as PositionActuator
 from .elements import PositionSensor as PositionSensor
 from .elements import Prismatic as Prismatic
+from .elements import Resistor as Resistor
 from .elements import Revolute as Revolute
 from .elements import RigidBody as RigidBody
 from .elements import Rod as Rod
@@ -61,7 +65,9 @@ from .elements import SectionBeam as SectionBeam
 from .elements import Spherical as Spherical
 from .elements import Spring as Spring
 from .elements import TabulatedLink as TabulatedLink
+from .elements import Transformer as Transformer
 from .elements import Universal as Universal
+from .elements import VoltageSource as VoltageSource
 from .elements import Wire as Wire
 from .elements.coordinates import coordinate as coordinate
 from .elements.loss_laws import LossTable as LossTable

@@ -52,7 +52,7 @@ TRIED: dict[str, dict[str, str]] = {
         "Force": "a constant force is an mse.Load(name, force=(x, y, z)), one that varies an mse.ForceActuator(name)",
     },
     "MSystem": {
-        **dict.fromkeys(("connect", "join", "attach"), _CLAMPED),
+        **dict.fromkeys(("join", "attach"), _CLAMPED),
         **{k: v for k, v in _linear("system.find_working_point().").items() if k != "simulate"},
         "run": "large motions are system.simulate(duration=..., dt=...), small ones about a working point "
         "system.find_working_point().linearize().simulate(...)",

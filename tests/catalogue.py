@@ -388,6 +388,11 @@ CATALOGUE = {
         lambda: mse.GasSpring("it", stiffness=30.0, preload=4.0, blade_stiffness=90.0, blade_span=0.7, blade_length=0.8,
                               wand=0.3)
     ),
+    "Resistor": Entry(lambda: mse.Resistor("it", resistance=3.0)),
+    "Capacitor": Entry(lambda: mse.Capacitor("it", capacitance=0.2)),
+    "Inductor": Entry(lambda: mse.Inductor("it", inductance=0.3)),
+    "Transformer": Entry(lambda: mse.Transformer("it", primary=0.3, secondary=0.8, coupling=-0.6)),
+    "VoltageSource": Entry(lambda: mse.VoltageSource("it", voltage=1.5)),
     "Rod": Entry(lambda: mse.Rod("it", length=0.9), turned_freely(0.9)),
     "SectionBeam": Entry(lambda: mse.SectionBeam("it", length=1.0, area=2e-4, second_moment_y=1e-9, second_moment_z=1e-9,
                                                      torsion_constant=1.4e-9, twist=(0.0, 0.4), elements=2)),

@@ -66,6 +66,7 @@ UPWARD = {
     "statics.working_point.WorkingPoint.save",
     "statics.working_point.WorkingPoint.update",
     "linear.readings.Readings.compliance",
+    "linear.readings.Readings.impedance",
     "linear.methods.Analyses.feedback",
     "linear.methods.Analyses.frequency_response",
     "linear.readings.Readings.stiffness",

@@ -25,7 +25,7 @@ def stage() -> mse.MSystem:
 @pytest.mark.parametrize(
     "tried, expected",
     [
-        ("system.connect(a, b)", r"MSystem has no 'connect': frames are clamped: system\.clamp\(a, b\)"),
+        ("system.join(a, b)", r"MSystem has no 'join': frames are clamped: system\.clamp\(a, b\)"),
         ("system.modes()", r"belong to a linear model: system\.find_working_point\(\)\.linearize\(\)\.modes\(\)"),
         ("system.linearize()", r"system\.find_working_point\(\)\.linearize\(\)"),
         ("system.show()", r"system\.plot\(\)"),

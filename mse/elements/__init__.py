@@ -5,6 +5,11 @@ from .beam import Beam as Beam
 from .beam import RoundBeam as RoundBeam
 from .beam import SectionBeam as SectionBeam
 from .bushing import Bushing as Bushing
+from .circuits import Capacitor as Capacitor
+from .circuits import Inductor as Inductor
+from .circuits import Resistor as Resistor
+from .circuits import Transformer as Transformer
+from .circuits import VoltageSource as VoltageSource
 from .eddy_current_damper import EddyCurrentDamper as EddyCurrentDamper
 from .flexible_body import FlexibleBody as FlexibleBody
 from .gas_spring import GasSpring as GasSpring

@@ -47,7 +47,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``end_frames``         the frames that ``between=`` clamps, if others are inside: both ends of a beam
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
 ``coordinate_names``   internal scalar coordinates besides the frames (their energy, mass and damping are included), with
-                       unit, domain and size by :func:`mse.coordinate`; plain names are lengths
+                       unit, domain, size and ports by :func:`mse.coordinate`; plain names are lengths
 ``resting``            those of its internal coordinates that are zero in every working point and only serve the
                        modes; elements with a kernel have no others
 ``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
@@ -493,7 +493,7 @@ class MObject(Defined, Identified, InMotion):
 
     def outline(self, frames: Sequence[FramePose]) -> Outline:
         """Geometry that draws the object at these poses; by default a line through its frames."""
-        points = np.array([f.o for f in frames])
+        points = np.reshape([f.o for f in frames], (-1, 3))
         return Outline(points, (tuple(range(len(points))),) if len(points) > 1 else ())
 
 

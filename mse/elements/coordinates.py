@@ -54,6 +54,8 @@ class Coordinate(str):
     size : float, callable or None
         By how much it usually changes, in its unit, or a function of the element that gives that; None where it follows from
         the law.
+    ports : tuple of str
+        What flows in at the first leaves at the second; one port alone flows from earth.  Empty if nothing is connected to it.
 
     Examples
     --------
@@ -65,14 +67,15 @@ class Coordinate(str):
     domain: str
     unit: str
     size: Size
+    ports: tuple[str, ...]
 
-    def __new__(cls, name: str, domain: str, unit: str, size: Size = None):
+    def __new__(cls, name: str, domain: str, unit: str, size: Size = None, ports: tuple[str, ...] = ()):
         new = super().__new__(cls, name)
-        new.domain, new.unit, new.size = domain, unit, size
+        new.domain, new.unit, new.size, new.ports = domain, unit, size, ports
         return new
 
     def __getnewargs__(self):
-        return str(self), self.domain, self.unit, self.size
+        return str(self), self.domain, self.unit, self.size, self.ports
 
     @property
     def flow_unit(self) -> str:
@@ -107,7 +110,14 @@ class Coordinate(str):
         return Coordinate(f"{path}.{self}", self.domain, self.unit)
 
 
-def coordinate(name: str, *, unit: str | None = None, domain: str | None = None, size: Size = None) -> Coordinate:
+def coordinate(
+    name: str,
+    *,
+    unit: str | None = None,
+    domain: str | None = None,
+    size: Size = None,
+    ports: Sequence[str] = (),
+) -> Coordinate:
     """Declare an internal coordinate of an element, for its ``coordinate_names``: a name with unit, domain and size.
 
     Unit and domain follow from each other, so one of them is enough.  The size of a coordinate counts as much as a displacement
@@ -123,6 +133,9 @@ def coordinate(name: str, *, unit: str | None = None, domain: str | None = None,
         "translation", "rotation", "electric", "fluid", "thermal", "magnetic", or "generalized" for a unit of its own.
     size : float or callable, optional
         By how much it usually changes, in its unit, or a function of the element that gives that.
+    ports : sequence of str, optional
+        Names of its one or two ports, which :meth:`.MSystem.connect` joins to others: what flows in at the first leaves at the
+        second.  A single port flows from earth.
 
     Returns
     -------
@@ -132,7 +145,7 @@ def coordinate(name: str, *, unit: str | None = None, domain: str | None = None,
     Raises
     ------
     ModelError
-        Unit and domain contradict each other or are unknown, or the size is not positive.
+        Unit and domain contradict each other or are unknown, the size is not positive, or there are other ports than one or two.
 
     Examples
     --------
@@ -176,7 +189,19 @@ def coordinate(name: str, *, unit: str | None = None, domain: str | None = None,
         )
     if size is not None and not callable(size):
         size = _positive(who, size)
-    return Coordinate(name, domain, unit or (DOMAINS[domain].unit if domain in DOMAINS else ""), size)
+    return Coordinate(
+        name, domain, unit or (DOMAINS[domain].unit if domain in DOMAINS else ""), size, _ports(who, ports)
+    )
+
+
+def _ports(who: str, ports: Any) -> tuple[str, ...]:
+    found = () if isinstance(ports, str) else tuple(ports)
+    named = all(isinstance(name, str) and name.strip() and name.isprintable() and "." not in name for name in found)
+    if isinstance(ports, str) or not named or len(found) > 2 or len(set(found)) < len(found):
+        raise ModelError(
+            f"{who}: ports is {shown(ports)}; expected one name or two different ones without '.', such as ports=('+', '-')"
+        )
+    return found
 
 
 def _nearest(word: Any, known: Sequence[str]) -> str:
@@ -335,6 +360,9 @@ def refuse_names(cls: type) -> None:
         raise TypeError(
             f"class {cls.__name__}: two coordinates are named {double[0]!r}{told}; expected different names; rename one"
         )
+    ports = [port for name in names if isinstance(name, Coordinate) for port in name.ports]
+    if twice := sorted({port for port in ports if ports.count(port) > 1}):
+        raise TypeError(f"class {cls.__name__}: two ports are named {twice[0]!r}; expected different names; rename one")
 
 
 def refuse_clash(who: str, one: str, other: str) -> None:

@@ -11,6 +11,7 @@ from ..elsewhere import Guided
 from ..pose import Pose
 from ..validation.arguments import new_name
 from .parameters import Declared, Parameters, argument
+from .ports import Port, port_of
 
 
 class Identified(Declared, Guided):
@@ -46,6 +47,31 @@ class Identified(Declared, Guided):
     def options(self) -> dict[str, Mapping[str, Any]]:
         """Arguments of its constructor besides name, pose and parameters: mappings from names to poses or numbers."""
         return {}
+
+    def port(self, name: str) -> Port:
+        """One of the ports of its internal coordinates.
+
+        Parameters
+        ----------
+        name : str
+            Name of the port.
+
+        Returns
+        -------
+        Port
+            The port, for :meth:`.MSystem.connect`.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such port; the message offers the nearest name.
+
+        Examples
+        --------
+        >>> mse.Resistor("load", resistance=8.0).port("+")
+        Port('load.+')
+        """
+        return port_of(self, name)
 
     @property
     def parameters(self) -> Parameters:

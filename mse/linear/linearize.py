@@ -428,7 +428,7 @@ class Expansion:
                 values.append(block @ self.twists[j])
                 columns.append(t.size + 6 * j + np.arange(6))
         values.append(rows[:, 6 * len(el.frames) :])
-        columns.append(6 * (t.units - 1) + np.arange(el.coordinates.start, el.coordinates.stop))
+        columns.append(6 * (t.units - 1) + el.internal)
         return np.hstack(values), np.concatenate(columns)
 
 
@@ -456,7 +456,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
             used[6 * (unit - 1) : 6 * unit] = True
     for el in filter(chosen, t.elements):
         first = 6 * (t.units - 1)
-        used[first + el.coordinates.start : first + el.coordinates.stop] = True
+        used[first + el.internal] = True
     links = [t.elements[link.element] for link in t.links]
     for k, el in enumerate(links):
         used[n + 6 * k : n + 6 * k + 6] = chosen(el)

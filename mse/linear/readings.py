@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..elsewhere import arguments_by_name
 
@@ -101,6 +102,47 @@ class Readings:
         from ..analysis.frequency.compliance import compliance
 
         return compliance(self, frame, along, axes)
+
+    def impedance(self: LinearModel, where: str, frequencies_hz: ArrayLike) -> np.ndarray:
+        """``Z = e/(i w q)``: effort in series with a charge, a volume or the like, per flow, for ``exp(+i w t)``.
+
+        At a source that is all that it drives, since the source has no impedance itself.
+
+        Parameters
+        ----------
+        where : str
+            An object with one such coordinate, ``"source"``, or a coordinate, ``"core.charge1"``.
+        frequencies_hz : array_like, (f,), Hz
+            Above zero.
+
+        Returns
+        -------
+        ndarray of complex, (f,)
+            In ohm, Pa s/m3 or another effort per flow; infinite where nothing can flow.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such object or coordinate.
+        ModelError
+            The object has several coordinates, or a frequency is not above zero.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("coil")
+        >>> source = system.add(mse.VoltageSource("source"))
+        >>> wire = system.add(mse.Resistor("wire", resistance=6.0))
+        >>> coil = system.add(mse.Inductor("coil", inductance=0.002))
+        >>> system.connect(source.port("+"), wire.port("+"))
+        >>> system.connect(wire.port("-"), coil.port("+"))
+        >>> system.connect(coil.port("-"), source.port("-"), system.earth)
+        >>> linear = system.find_working_point().linearize()
+        >>> np.round(linear.impedance("source", [500 / np.pi]), 9)
+        array([6.+2.j])
+        """
+        from ..analysis.frequency.impedance import impedance
+
+        return impedance(self, where, frequencies_hz)
 
     def stiffness(
         self: LinearModel,

@@ -17,6 +17,7 @@ import numpy as np
 from ..elements import losses
 from ..elements.base import Frame, MObject, class_name
 from ..elements.loss_laws import LossLaw
+from ..elements.ports import Port
 from ..errors import FileError, ModelError, MseError, nearest_name
 from ..pose import Pose
 from ..validation import json_shapes as js
@@ -44,7 +45,7 @@ def system_shape(level: int = 1) -> js.Shape:
         (system_shape(level + 1) if isinstance(value, dict) and "objects" in value else _SINGLE)(value)
 
     inside = {"objects": js.each(member), "clamps": js.each(_CLAMP)}
-    shape = js.entries(_OBJECT | inside, _OPTIONS)
+    shape = js.entries(_OBJECT | inside, _OPTIONS | {"connections": js.each(js.each(js.text))})
 
     def check(value: Any) -> None:
         if level > _DEEPEST:
@@ -109,12 +110,14 @@ def pack_system(system: MSystem, level: int = 1) -> dict:
     out["clamps"] = [
         [_path_within(system, c.first), _path_within(system, c.second), pack_pose(c.pose21)] for c in system.clamps
     ]
+    if system.connections:
+        out["connections"] = [[_path_within(system, port) for port in ports] for ports in system.connections]
     return out
 
 
-def _path_within(system: MSystem, frame: Frame) -> str:
-    names = [frame.name]
-    owner = frame.owner
+def _path_within(system: MSystem, end: Frame | Port) -> str:
+    names = [end.name]
+    owner = end.owner
     while owner is not system:
         names.append(owner.name)
         owner = owner.system
@@ -142,6 +145,9 @@ class SystemReader:
         for k, (first, second, pose) in enumerate(data["clamps"]):
             with placed(self._path, f"{place}.clamps[{k}]"):
                 system.clamp(first, second, _unpack_pose(pose))
+        for k, ports in enumerate(data.get("connections", ())):
+            with placed(self._path, f"{place}.connections[{k}]"):
+                system.connect(*ports)
         return system
 
     def _object(self, data: dict, kind: type[MObject]) -> MObject:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements.base import MObject
+from ..elements.ports import Port
 from ..errors import ModelError
 from ..pose import IDENTITY, UNTURNED, Pose
+from .junctions import Junction, joined
 from .system import Clamp, Snapshot
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -25,13 +27,19 @@ class Element:
     obj: MObject
     path: str
     frames: np.ndarray
-    coordinates: slice
+    coordinates: slice | np.ndarray  # of a junction, the numbers of the coordinates that it joins
     owner: str
 
     @property
     def size(self) -> int:
         """Number of its coordinates: six for each frame, and internal ones."""
-        return 6 * len(self.frames) + self.coordinates.stop - self.coordinates.start
+        return 6 * len(self.frames) + len(self.internal)
+
+    @property
+    def internal(self) -> np.ndarray:
+        """Numbers (c,) of its internal coordinates."""
+        at = self.coordinates
+        return np.arange(at.start, at.stop) if isinstance(at, slice) else at
 
     @property
     def inner(self) -> bool:
@@ -67,6 +75,11 @@ class Kind:
     first: list[int]  # first frame of each element whose frames are consecutive
     frames: np.ndarray = field(init=False)
     internal: np.ndarray = field(init=False)
+
+    @property
+    def own_coordinates(self) -> int:
+        """Number of internal coordinates that belong to each element; junctions, which are linear, only join others'."""
+        return 0 if self.cls is Junction else self.coordinates
 
 
 class _Say(NamedTuple):
@@ -114,7 +127,11 @@ class Flattened:
         self._kinds: dict[tuple[type[MObject], int, int, int], Kind] = {}
         self._span = slice(0, 0)  # of internal coordinates; elements without any share one
         self._others: dict[int, list[int]] = {}  # frames of elements whose frames are not consecutive
+        self._path_of: dict[int, str] = {id(source.original): ""}
+        self._connections: list[tuple[Port, ...]] = []
         self._flatten(source, "", 0)
+        self.junctions = joined(self.elements, self._connections, self._path_of)
+        self._keep_junctions()
         self.kinds = list(self._kinds.values())
         self._number_frames()
         self.edges = self._edges()
@@ -131,7 +148,7 @@ class Flattened:
             own = obj.system if nested else obj
             cls = type(own)
             say = self._about.get(cls) or self._say(cls)
-            path = prefix + own._name
+            path = self._path_of[id(original)] = prefix + own._name
             if say.joined and own.joined:  # its frames belong to other objects, which may come later
                 joined.append((own, path))
                 continue
@@ -165,6 +182,18 @@ class Flattened:
             self._others[len(self.elements)] = [self._number(f.owner, f.name) for f in frames]
             self._keep(own, self._about[type(own)], path, 0, len(frames), ground, path)
         self._clamp(source.clamps)
+        self._connections += source.connections
+
+    def _keep_junctions(self) -> None:
+        for met in self.junctions.all:
+            if met.row is not None:
+                key = Junction, 0, len(met.signs), 1
+                kind = self._kinds.setdefault(key, Kind(*key, [], []))
+                kind.members.append(len(self.elements))
+                kind.first.append(0)
+                path = met.ports[0]
+                self.elements.append(Element(met.row, path, _NONE, met.coordinates, path))
+                self.ground_of.append(0)
 
     def _keep(self, obj: MObject, say: _Say, path: str, first: int, frames: int, ground: int, owner: str) -> None:
         count, number = len(obj.coordinate_names), len(self.elements)
@@ -200,10 +229,12 @@ class Flattened:
                 for k, number in enumerate(kind.members):
                     if number in self._others:
                         kind.frames[k] = self._others[number]
-            inner = np.zeros(len(kind.members), dtype=np.int64)
-            if kind.coordinates:
-                inner[:] = [self.elements[k].coordinates.start for k in kind.members]
-            kind.internal = inner[:, None] + np.arange(kind.coordinates)
+            kind.internal = np.zeros((len(kind.members), kind.coordinates), dtype=np.int64)
+            if kind.cls is Junction:
+                kind.internal[:] = [self.elements[k].coordinates for k in kind.members]
+            elif kind.coordinates:
+                starts = np.array([self.elements[k].coordinates.start for k in kind.members])
+                kind.internal[:] = starts[:, None] + np.arange(kind.coordinates)
             for number, row in zip(kind.members, kind.frames, strict=True):
                 self.elements[number].frames = row
 

@@ -34,11 +34,14 @@ class Nodes(NamedTuple):
         t = topology
         kinds = forceful(t) + [kind for kind in t.kinds if not kind.cls.exerts_forces() and _moves(kind.cls)]
         bodies = int(body.max())
-        inside = [(k, kind.coordinates) for kind in t.kinds if kind.coordinates for k in kind.internal[:, 0].tolist()]
+        inside = [
+            (k, kind.coordinates) for kind in t.kinds if kind.own_coordinates for k in kind.internal[:, 0].tolist()
+        ]
         inside = np.array(sorted(inside), dtype=int).reshape(-1, 2)
         starting = np.full(t.internal, -1)  # the node that starts with an internal coordinate
         starting[inside[:, 0]] = bodies + np.arange(len(inside))
-        touched = [np.hstack([body[kind.frames] - 1, starting[kind.internal[:, :1]]]) for kind in kinds]
+        own = [kind.internal[:, : min(1, kind.own_coordinates)] for kind in kinds]
+        touched = [np.hstack([body[kind.frames] - 1, starting[inner]]) for kind, inner in zip(kinds, own, strict=True)]
         return cls(kinds, touched, np.concatenate([np.full(bodies, 6), inside[:, 1]]))
 
 
@@ -118,7 +121,7 @@ class Pattern:
 
 def _widths(kind: Kind) -> np.ndarray:
     """How many coordinates each node of an element has (N,)."""
-    return np.array([6] * kind.count + [kind.coordinates] * bool(kind.coordinates), dtype=np.int64)
+    return np.array([6] * kind.count + [kind.own_coordinates] * bool(kind.own_coordinates), dtype=np.int64)
 
 
 @cache

@@ -12,10 +12,12 @@ import numpy as np
 from ..display import Table
 from ..elements.base import Frame, MObject, Outline, Place
 from ..elements.parameters import Array
+from ..elements.ports import Port
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
 from ..results import draw
 from ..validation.arguments import new_name, refusal, shown
+from .connections import Connected
 from .searches import Searches
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from .topology import Topology
 
 AnyObject = TypeVar("AnyObject", bound=MObject)
+_CONTENTS = {"_objects", "_clamps", "_connections", "_prepared"}  # attributes of systems that are compared one by one
 Clampable = Frame | Place | str | MObject  # what clamp() and between= accept
 
 
@@ -49,7 +52,7 @@ class Clamp(NamedTuple):
         return f"clamp {self.first.label} - {self.second.label}"
 
 
-class MSystem(Searches, MObject):
+class MSystem(Connected, Searches, MObject):
     """A set of objects and clamps; ``ground`` is its inertial frame, or, inside another system, one more frame to clamp.
 
     Only the outermost system's gravity acts.
@@ -76,6 +79,7 @@ class MSystem(Searches, MObject):
             super().__init__(name, at=at, **parameters)
             self._objects: dict[str, MObject] = {}
             self._clamps: list[Clamp] = []
+            self._connections: list[tuple[Port, ...]] = []
             self._prepared: tuple[Topology, Assembly] | None = None  # of the last search
 
     # -- building ---------------------------------------------------------------------------------------------
@@ -290,7 +294,7 @@ class MSystem(Searches, MObject):
 
     def _snapshot(self):
         new = super()._snapshot()
-        new._objects, new._clamps, new._prepared = {}, [], None
+        new._objects, new._clamps, new._connections, new._prepared = {}, [], [], None
         return new
 
     def __getstate__(self) -> dict[str, Any]:
@@ -374,17 +378,17 @@ class Snapshot:
     """A copy of a system at one moment; later changes of the ``original`` do not affect it.
 
     ``system`` is a copy without contents; ``objects`` are copies in the order of ``originals`` (snapshots for subsystems), and
-    ``clamps`` still refer to the originals.
+    ``clamps`` and ``connections`` still refer to the originals.
     """
 
-    __slots__ = ("_place", "clamps", "objects", "original", "originals", "system")
+    __slots__ = ("_place", "clamps", "connections", "objects", "original", "originals", "system")
 
     def __init__(self, system: MSystem):
         self.original = system
         self.system = system._snapshot()
         self.originals = list(system._objects.values())
         self.objects = [Snapshot(o) if isinstance(o, MSystem) else o._snapshot() for o in self.originals]
-        self.clamps = list(system._clamps)
+        self.clamps, self.connections = list(system._clamps), list(system._connections)
         self._place: dict[str, int] | None = None  # place of each object by name, made at the first look-up
 
     def _number(self, name: str) -> int | None:
@@ -410,11 +414,11 @@ class Snapshot:
     def differences(self, system: MSystem) -> dict[str, MObject] | None:
         """Snapshots, by path, of the objects whose parameters have changed in the system since; None if more has changed."""
         own, known = vars(system), vars(self.system)
-        if any(
-            own.get(k) is not known.get(k) for k in (own.keys() | known.keys()) - {"_objects", "_clamps", "_prepared"}
-        ):
+        if any(own.get(k) is not known.get(k) for k in (own.keys() | known.keys()) - _CONTENTS):
             return None
         if list(system._objects.values()) != self.originals or system._clamps != self.clamps:
+            return None
+        if system._connections != self.connections:
             return None
         found: dict[str, MObject] = {}
         for original, obj in zip(self.originals, self.objects, strict=True):
@@ -459,4 +463,6 @@ class Snapshot:
         for first, second, pose21 in self.clamps:
             ends = Frame(known[id(first.owner)], first.name), Frame(known[id(second.owner)], second.name)
             new._clamps.append(Clamp(*ends, pose21))
+        for ports in self.connections:
+            new._connections.append(tuple(Port(known[id(p.owner)], p.name, p.domain) for p in ports))
         return new

@@ -48,6 +48,7 @@ class Topology:
         self.kinds = flat.kinds
         self.system_ground = flat.ground_of
         self.internal = flat.internal
+        self.junctions = flat.junctions
         self._paths, self._names = flat.paths, flat.names
         self._inner_frames = flat.inner
         self.frames = flat.frames
@@ -115,8 +116,10 @@ class Topology:
         return " N" if coordinate % 6 < 3 else " N m"
 
     def _with_coordinates(self) -> list[Element]:
-        """Elements with internal coordinates, in order."""
-        return [self.elements[k] for k in sorted(k for kind in self.kinds if kind.coordinates for k in kind.members)]
+        """Elements with internal coordinates of their own, in order."""
+        return [
+            self.elements[k] for k in sorted(k for kind in self.kinds if kind.own_coordinates for k in kind.members)
+        ]
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -153,9 +156,13 @@ class Topology:
 
     @property
     def notes(self) -> list[str]:
-        """The note on internal coordinates without a unit."""
+        """The notes on internal coordinates without a unit, and on circuits without earth."""
         plain = (undeclared(self.elements[kind.members[0]].obj) for kind in self.kinds if kind.coordinates)
-        return list(dict.fromkeys(filter(None, plain)))
+        floating = [
+            f"took {path} for the reference of efforts, at zero, since its part of the circuit is not connected to earth"
+            for path in self.junctions.references
+        ]
+        return [*dict.fromkeys(filter(None, plain)), *floating]
 
     @cached_property
     def may_spin(self) -> bool:

@@ -20,7 +20,7 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
     scale = np.ones(topology.internal)
     by_law: list[tuple[int, np.ndarray]] = []  # each with the units of its element
     for kind in topology.kinds:
-        if not kind.coordinates:
+        if not kind.own_coordinates:
             continue
         objects = [topology.elements[k].obj for k in kind.members]
         # objects of one class differ if each has names of its own

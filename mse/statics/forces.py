@@ -9,6 +9,7 @@ import numpy as np
 from ..elements import laws
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
+from ..model.junctions import Junction
 from ..model.topology import Element, Topology
 
 Forces = Mapping[str, np.ndarray]  # by path of the element: force and torque (frames, 6) on its frames
@@ -20,6 +21,8 @@ def forces_on_frames(
     """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
     found = {}
     for g in assembly.groups:
+        if g.cls is Junction:
+            continue
         _, gradient, _ = g.evaluate(at, 1, load_factor)
         if g.constraint_count:
             given = multipliers[assembly.constraint_rows(g)]
@@ -96,3 +99,18 @@ def slack(elements: Sequence[Element], pull: Mapping[str, float]) -> tuple[str, 
     """Elements that push although they can only pull."""
     pulling = {el.path for el in elements if el.obj.only_pulls}
     return tuple(name for name, tension in pull.items() if name in pulling and tension < 0)
+
+
+def potentials(assembly: Assembly, multipliers: np.ndarray) -> dict[str, float]:
+    """Effort at each port by path: the negative multiplier of its junction's row, 0 at references."""
+    rows = {
+        el.path: int(row)
+        for g in assembly.groups
+        if g.cls is Junction
+        for el, (row,) in zip(g.elements, assembly.constraint_rows(g), strict=True)
+    }
+    found = {}
+    for met in assembly.topology.junctions.all:
+        value = 0.0 if met.row is None else -float(multipliers[rows[met.row.path]])
+        found |= dict.fromkeys(met.ports, value + 0.0)
+    return dict(sorted(found.items()))

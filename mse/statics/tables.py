@@ -192,6 +192,12 @@ def reading_table(name: str, units: Mapping[str, str], values: Mapping[str, floa
     return Table(f"{name}: readings", columns, [(n, x, units[n]) for n, x in values.items()])
 
 
+def port_table(name: str, efforts: Mapping[str, float]) -> Table:
+    """Efforts at ports."""
+    columns = ("port", Column("effort", digits=9))
+    return Table(f"{name}: potentials, pressures and other efforts at ports", columns, efforts.items())
+
+
 def internal_table(name: str, values: Mapping[str, float]) -> Table:
     """Internal coordinates of elements."""
     return coordinates_table(

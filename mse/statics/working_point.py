@@ -24,7 +24,16 @@ from ..numerics.tangent import Tangent
 from ..pose import Pose
 from ..results import Result
 from .cautions import cautions
-from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
+from .forces import (
+    forces_on_frames,
+    joint_reactions,
+    link_reactions,
+    net_force_on_clusters,
+    potentials,
+    slack,
+    tensions,
+    twists,
+)
 from .history import DRAWN, Outcome, Steps
 from .joints import Dependency, JointValues, allowed_motions, constraint_rank, joint_values, redundant
 from .judged import Judged
@@ -36,6 +45,7 @@ from .tables import (
     coordinate_table,
     force_table,
     internal_table,
+    port_table,
     pose_table,
     pull_table,
     reaction_table,
@@ -228,6 +238,14 @@ class WorkingPoint(Result, Judged, Showing):
         names = self.coordinate_names[6 * (self._topology.units - 1) :]
         found = dict(zip(names, self.state.q.tolist(), strict=True))
         return Named("internal coordinate", found, partial(internal_table, self.name))
+
+    @cached_property
+    def potentials(self) -> Named[float]:
+        """Effort at every port by name, ``potentials["coil.+"]``: V, Pa, K; zero at earth, and at open ports' own junctions.
+
+        Multipliers of the junctions; :meth:`.MSystem.connect` says which junction is the reference of a part without earth.
+        """
+        return Named("port", potentials(self._assembly, self.multipliers), partial(port_table, self.name))
 
     # -- forces -----------------------------------------------------------------------------------------------
     @cached_property

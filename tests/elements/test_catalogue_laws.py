@@ -177,7 +177,7 @@ def test_measures(name):
     def found(one):
         return measures.slopes([one], [(frames, q)], [])[0]
 
-    by_differences = type("Own", (type(obj),), {"differentiation": "differences"})("it")
+    by_differences = type("Own", (type(obj),), {"differentiation": "differences"})("it", **obj.parameters)
     np.testing.assert_allclose(found(by_differences), found(obj), rtol=0, atol=1e-8)
     for u in directions(6 * len(frames) + len(q)):
         alike(found(obj) @ u, along(lambda t, u=u: np.stack(obj.measure(*placed(frames, q, t * u))))[1], least=1.0)
