@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 
 # column of the table: module
-OPTIONAL = {"control": "control", "Exudyn": "exudyn", "Pardiso": "pypardiso"}
+OPTIONAL = {"control": "control", "Exudyn": "exudyn", "MuJoCo": "mujoco", "Pardiso": "pypardiso"}
 
 
 @functools.cache

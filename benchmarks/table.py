@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 # columns, from the plain way to do a task to the special programs
-PEERS = ("SciPy", "SciPy best", "by hand", "control", "Exudyn", "Pardiso", "mse otherwise")
+PEERS = ("SciPy", "SciPy best", "by hand", "control", "Exudyn", "MuJoCo", "Pardiso", "mse otherwise")
 
 
 @dataclass(frozen=True)

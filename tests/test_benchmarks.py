@@ -12,6 +12,7 @@ from benchmarks import (
     kagra,
     matrices,
     measure,
+    motions,
     own_elements,
     peers,
     progress,
@@ -102,6 +103,19 @@ def test_time_steps_agree_with_long_double(monkeypatch):
 def test_compiled_controllers_see_what_those_by_hand_see():
     checked(time_steps.controller_rows(1, steps=20), 1e-9)
     assert time_steps.recording_row(200).ours > 0
+
+
+@pytest.mark.slow
+def test_motions_are_compared_at_equal_error():
+    for links, spatial in ((2, False), (1, True)):
+        right, ours = motions.chain_reference(links, spatial), motions.chain_run(links, spatial)
+        row = checked([motions.row("chain", links, 1e-6, right, ours, {"Exudyn": None}, 1)], 1e-6)[0]
+        assert row.peers == {"Exudyn": None} and row.note.startswith("rtol")
+    right = motions.four_bars_reference(1)
+    coarse = lambda duration, step: right + np.array([step, 0.0, 0.0])
+    assert motions.largest(coarse, right, 2e-3, 1e-2, 1e-4, 10.0) == pytest.approx((1e-3, 1e-3))
+    assert np.isnan(motions.largest(coarse, right, 1e-6, 1e-2, 1e-4, 10.0)[0])
+    checked([motions.row("four-bars", 1, 1e-6, right, motions.four_bars_run(1), {}, 1)], 1e-6)
 
 
 def test_beams_are_right():
