@@ -366,9 +366,6 @@ OTHERS_PRIVATE = {
     "tools/plots/test_geometry.py: _vertical_axis": "Matplotlib tells the axis that points upwards in no other way",
     "progress/test_tasks.py: _exit": "Python documents os._exit under this name",
     "analysis/time/test_recording.py: _exit": "Python documents os._exit under this name",
-    "dynamics/perturbed.py: _motion": "differences of the equations about an instant, which has no public name for them",
-    "dynamics/perturbed.py: _equations": "the same",
-    "dynamics/perturbed.py: _moment": "the same",
 }
 BY_NAME = ("setattr", "delattr", "getattr", "hasattr")
 

@@ -150,6 +150,18 @@ def test_properties_are_documented(cls):
         assert inspect.isfunction(value) or value.__doc__ or inherited(cls, name), f"{cls.__name__}.{name}"
 
 
+@pytest.mark.parametrize("cls", [c for c in CLASSES if c not in KINDS], ids=lambda cls: cls.__name__)
+def test_what_a_result_shows_is_documented(cls):
+    """All names that completion offers stand in its docstring or have one of their own; others begin with an underscore."""
+    text = sections(cls.__doc__)
+    told = entries(text.get("Attributes", "")) + entries(text.get("Parameters", ""))
+    for name in dir(cls):
+        if name[0] != "_" and name not in told:
+            value = inspect.getattr_static(cls, name)
+            own = value.__doc__ not in (None, type(value).__doc__)
+            assert own or inherited(cls, name), f"{cls.__name__}.{name}"
+
+
 def test_what_is_raised_is_an_error_that_there_is():
     errors = {
         cls.__name__ for cls in NAMED.values() if inspect.isclass(cls) and issubclass(cls, MseError | mse.Interrupted)

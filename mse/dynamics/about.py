@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,6 +44,9 @@ from .accelerations import Equations, Terms
 from .inertia import cross
 from .rolling import divided, with_flows
 from .slopes import Slopes, slopes
+
+if TYPE_CHECKING:
+    from .trajectory import Instant
 
 
 class Moving:
@@ -94,6 +97,12 @@ class Moving:
     def own(self, group: Group, of_frames: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
         """Velocities or accelerations (E, n) of the frames and internal coordinates of elements."""
         return self.equations._own(group, coordinates, of_frames)
+
+
+def moving_at(instant: Instant) -> Moving:
+    """The system at an instant of a motion, with its accelerations there."""
+    e, here, v = instant._motion._equations, instant._here, instant._moment.v
+    return Moving(e, here, v, *e.accelerations(here, v, instant.time))
 
 
 class About(NamedTuple):

@@ -125,11 +125,9 @@ class Instant:
         ModelError
             A law has no slopes at these velocities, or a force acts on what has no mass.
         """
-        from .about import Moving, linearize
+        from .about import linearize, moving_at
 
-        e, m = self._motion._equations, self._moment
-        a, terms = e.accelerations(self._here, m.v, m.time)
-        return linearize(Moving(e, self._here, m.v, a, terms))
+        return linearize(moving_at(self))
 
 
 def _rows(head: str, what: str, found: Any) -> Table:

@@ -113,7 +113,7 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         owners=tuple(model.owners[k] for k in kept),
         bodies=model.bodies[kept],
         scale=model.scale[kept],
-        known_curvatures=_in_independent(model.curvatures, kept),
+        _known_curvatures=_in_independent(model._curvatures, kept),
     ), space.basis
 
 

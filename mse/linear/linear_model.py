@@ -151,8 +151,6 @@ class LinearModel(Result, Readings, Analyses):
         Parameters of the objects that it was made of, by their paths.
     notes : tuple of str
         Remarks from its making, such as laws of own elements that could not be recorded.
-    factors : Factors
-        Cached fill-reducing orderings for matrices of this pattern.
 
     Examples
     --------
@@ -193,21 +191,21 @@ class LinearModel(Result, Readings, Analyses):
     skew: SkewParts | None = entry("part", options={"cls": SkewParts}, sign="skew_number", default=None)
     losses: Mapping[tuple[str, str], float | LossLaw] = entry(Losses(), sign="loss_factors", default_factory=dict)
     parameters: ParameterRecord = recorded_parameters()
-    factors: Factors = field(default_factory=Factors)
     notes: tuple[str, ...] = ()
-    # what is known of :attr:`curvatures` and :attr:`_allowed_motions`; models made from this one do not take it over
-    known_curvatures: InitVar[Curvatures | None] = None
-    known_motions: InitVar[NullSpace | None] = None
+    _factors: Factors = field(default_factory=Factors)  # cached orderings for matrices of this pattern
+    # what is known of :attr:`_curvatures` and :attr:`_allowed_motions`; models made from this one do not take it over
+    _known_curvatures: InitVar[Curvatures | None] = None
+    _known_motions: InitVar[NullSpace | None] = None
 
     @classmethod
     def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
         reader.length("x", len(found["coordinates"]) + len(found["prescribed"]))
 
-    def __post_init__(self, known_curvatures: Curvatures | None, known_motions: NullSpace | None):
-        if known_motions is not None:  # of constraints that stay the same
-            self.__dict__["_allowed_motions"] = known_motions
-        if known_curvatures is not None:
-            self.__dict__["curvatures"] = known_curvatures
+    def __post_init__(self, _known_curvatures: Curvatures | None, _known_motions: NullSpace | None):
+        if _known_motions is not None:  # of constraints that stay the same
+            self.__dict__["_allowed_motions"] = _known_motions
+        if _known_curvatures is not None:
+            self.__dict__["_curvatures"] = _known_curvatures
         if self.constraints is None:
             object.__setattr__(self, "constraints", sp.csr_matrix((0, len(self.coordinates) + len(self.prescribed))))
             object.__setattr__(self, "determined", np.zeros(0, dtype=int))
@@ -313,7 +311,7 @@ class LinearModel(Result, Readings, Analyses):
             eye = sp.identity(n, format="csr")
             return cls(
                 name, labels, m, lambdas, parts, (), labels, labels, *channel_units(labels),
-                eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=owners, skew=skew, factors=factors,
+                eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=owners, skew=skew, _factors=factors,
             )  # fmt: skip
 
     # -- matrices on the free coordinates ---------------------------------------------------------------------
@@ -400,7 +398,7 @@ class LinearModel(Result, Readings, Analyses):
         return self.dampings.restricted(self.size)
 
     @cached_property
-    def curvatures(self) -> Curvatures:
+    def _curvatures(self) -> Curvatures:
         """Motions without clearly positive stiffness, as sorted at its working point if it has one."""
         return curvatures(self)
 
@@ -412,14 +410,14 @@ class LinearModel(Result, Readings, Analyses):
         return growth(self)
 
     @cached_property
-    def stiffness_noise(self) -> np.ndarray:
+    def _stiffness_noise(self) -> np.ndarray:
         """Possible change of the stiffness of each coordinate (n,) by rounding, at its working point or of K's parts."""
         return noise(self)
 
     @property
     def zero_motions(self) -> sp.csc_matrix:
         """Zero-stiffness motions (n, m): a basis of them."""
-        null = self.curvatures.null
+        null = self._curvatures.null
         return (sp.diags(1.0 / self.scale) @ null).tocsc() if null.shape[1] else null
 
     # -- choices by name --------------------------------------------------------------------------------------

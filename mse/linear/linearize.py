@@ -350,9 +350,9 @@ class Expansion:
             _noise=wp.rounding * wp.scale**2 if wp.converged else None,
             losses=of_elements(wp, self.chosen),
             parameters=ParameterRecord(t.source),
-            factors=wp._assembly.factors,
+            _factors=wp._assembly.factors,
             notes=tuple(dict.fromkeys(self.notes)),
-            known_curvatures=wp._sorted.curvatures if self.as_searched else None,
+            _known_curvatures=wp._sorted.curvatures if self.as_searched else None,
         )
 
     # -- inputs and outputs -----------------------------------------------------------------------------------

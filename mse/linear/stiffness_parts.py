@@ -34,8 +34,17 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
 
     The damping is such a sum, too: :attr:`.LinearModel.damping_parts`.
 
-    A subclass has ``labels``, the number ``size`` of coordinates, and ``_list()``, its entries; all else follows from these, and
-    subclasses may know shorter ways.  ``quantity`` says in words what the parts add up to.
+    A subclass has ``labels``, ``size`` and ``_list()``, its entries; all else follows from these, and subclasses may know
+    shorter ways.
+
+    Attributes
+    ----------
+    labels : tuple of (str, str)
+        Object and mechanism of each part.
+    size : int
+        Number n of coordinates.
+    quantity : str
+        What the parts add up to, in words.
     """
 
     labels: tuple[tuple[str, str], ...]

@@ -41,14 +41,14 @@ def curvatures(model: LinearModel) -> Curvatures:
     if model.skew is not None:
         if model.skew.circulates:
             return _of_unsymmetric(model)
-        return model.symmetric.curvatures
+        return model.symmetric._curvatures
     n = model.size
     allowed = None
     if model.constraints.shape[0]:
         slopes = model.constraints[:, :n] @ sp.diags(1.0 / model.scale, format="csr")
-        allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model.factors)
+        allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model._factors)
     k = scaled_both(symmetric_columns(model.K), 1.0 / model.scale)
-    return classify(k, model.stiffness_noise / model.scale**2, whole_bodies(model), allowed, model.factors)
+    return classify(k, model._stiffness_noise / model.scale**2, whole_bodies(model), allowed, model._factors)
 
 
 def divided(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
@@ -56,7 +56,7 @@ def divided(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
 
     Also how many of the others, at the front, move one body each.  A flowing quantity exerts no force; only its rate does.
     """
-    found = model.curvatures
+    found = model._curvatures
     if not found.null.shape[1] or not (inside := flowing(model.coordinates)).any():
         return sp.csc_matrix((model.size, 0)), found.null, found.local
     return within(found.null, found.local, inside)
@@ -76,7 +76,7 @@ def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:
 def _of_unsymmetric(model: LinearModel) -> Curvatures:
     """Free motions of a stiffness with a circulatory part: those without any force, since signs of curvatures decide nothing."""
     n = model.size
-    unit = 1.0 / np.sqrt(positive(model.stiffness_noise / model.scale**2))
+    unit = 1.0 / np.sqrt(positive(model._stiffness_noise / model.scale**2))
     k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
     slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).tocsr()
     slopes = normalized(slopes, np.zeros(slopes.shape[0]))[0]
@@ -137,7 +137,7 @@ def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, un
 
 
 def noise(model: LinearModel) -> np.ndarray:
-    """See :attr:`.LinearModel.stiffness_noise`."""
+    """See :attr:`.LinearModel._stiffness_noise`."""
     if model._noise is not None:
         return model._noise
     terms = scaled_both(symmetric_columns(uncanceled(model)), 1.0 / model.scale)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mse.dynamics.about import moving_at
 from mse.dynamics.charts import displaced, permitted
 from mse.model.joint_assembly import restored
 
@@ -11,26 +12,26 @@ def difference(instant, model, rng, h=2e-3):
 
     Both by central differences of fourth order.
     """
-    e, m = instant._motion._equations, instant._moment
+    moving = moving_at(instant)
+    e, state, v0, time = moving.equations, moving.here.state, moving.v, instant.time
     bodies = 6 * (e.assembly.bodies - 1)
     space = model.null_space().basis.toarray()
     along, faster = (space @ rng.normal(size=space.shape[1]) for _ in range(2))
-    w = m.v[:bodies].reshape(-1, 6)[:, 3:]
-    here = e.evaluation(m.state)
-    change = e.accelerations(here, m.v, m.time)[0][:bodies].reshape(-1, 6)[:, 3:]
+    w = v0[:bodies].reshape(-1, 6)[:, 3:]
+    change = moving.a[:bodies].reshape(-1, 6)[:, 3:]
 
     def beside(step):
-        there = e.evaluation(displaced(m.state, step * along))
-        v = m.v + step * faster
+        there = e.evaluation(displaced(state, step * along))
+        v = v0 + step * faster
         if e.assembly.constraint_count:
             there = restored(there)
-            v = permitted(e, there, v, m.time)
-        a = e.accelerations(there, v, m.time)[0]
-        x = np.concatenate([np.zeros(bodies), there.state.q - m.state.q])
+            v = permitted(e, there, v, time)
+        a = e.accelerations(there, v, time)[0]
+        x = np.concatenate([np.zeros(bodies), there.state.q - state.q])
         six = x[:bodies].reshape(-1, 6)
-        six[:, :3] = (there.state.o - m.state.o)[1:]
-        six[:, 3:] = [vector(one @ two.T) for one, two in zip(there.state.U[1:], m.state.U[1:], strict=True)]
-        return x, v - m.v, a
+        six[:, :3] = (there.state.o - state.o)[1:]
+        six[:, 3:] = [vector(one @ two.T) for one, two in zip(there.state.U[1:], state.U[1:], strict=True)]
+        return x, v - v0, a
 
     def central(step):
         return [0.5 / step * (one - two) for one, two in zip(beside(step), beside(-step), strict=True)]

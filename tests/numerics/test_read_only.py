@@ -22,7 +22,7 @@ from mse.numerics.tangent import Tangent
 from test_pickling import KINDS, WITH_MATRICES, hanging
 
 # what serves mse itself and is no part of a result
-_INTERNAL = {"factors", "system", "reduced"}  # the last has a case of its own
+_INTERNAL = {"_factors", "system", "reduced"}  # the last has a case of its own
 
 
 def jointed() -> mse.MSystem:

@@ -95,7 +95,7 @@ def _refuse_held(model: LinearModel, name: str, chosen: list[int], motion: sp.cs
     if not model.constraints.shape[0]:
         return
     slopes = model.constraints[:, : model.size] @ sp.diags(1.0 / model.scale, format="csr")
-    allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model.factors)
+    allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model._factors)
     rows = (motion[:, : model.size] @ sp.diags(1.0 / model.scale)).toarray()
     rows /= np.linalg.norm(rows, axis=1)[:, None]
     left, sizes, _ = np.linalg.svd(np.array([allowed.along(row) for row in rows]), full_matrices=False)

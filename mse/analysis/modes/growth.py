@@ -34,8 +34,8 @@ def growth(model: LinearModel) -> Growth:
     stiffness do.
     """
     circulates = model.skew is not None and model.skew.circulates
-    found = (model.symmetric if circulates else model).curvatures
-    by_stiffness = Stability(found, model.coordinates, model.scale, model.stiffness_noise / model.scale**2)
+    found = (model.symmetric if circulates else model)._curvatures
+    by_stiffness = Stability(found, model.coordinates, model.scale, model._stiffness_noise / model.scale**2)
     feeds = negative(model.symmetric.Lambda) is not None
     spins = model.skew is not None
     if not feeds and not (spins and (circulates or by_stiffness.unstable or by_stiffness.undetermined)):

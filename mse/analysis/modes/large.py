@@ -106,7 +106,7 @@ class _Shifted:
     """
 
     def __init__(self, model: LinearModel, constraints: sp.csr_matrix, free: sp.csc_matrix, massless: sp.csc_matrix):
-        self._factors, self._constraints, self._free = model.factors, constraints, free
+        self._factors, self._constraints, self._free = model._factors, constraints, free
         self.known = free.shape[1] + massless.shape[1]
         self._stiffness = symmetric_columns(model.K)
         k, m = united(self._stiffness, symmetric_columns(model.M))
@@ -178,7 +178,7 @@ def _searched(model: LinearModel, factorized: _Shifted, count: int) -> tuple[np.
     """w^2 and shapes of the modes at zero and of the ``count`` modes nearest to zero, apart from known motions."""
     least = -1e-6 * reference_rate(model)
     # solutions with K itself are less accurate, but if K has far fewer entries than K - s M, it also fills in less
-    shift = 0.0 if factorized.widened and model.curvatures.clear else least
+    shift = 0.0 if factorized.widened and model._curvatures.clear else least
     best = np.zeros(0), np.zeros((model.size, 0))
     for _ in range(4 if count else 0):
         shift, factor = _beside_zero(factorized, shift, least, model.M)

@@ -336,7 +336,7 @@ class _Equations:
 
         ``of_laws`` (m, l) are the slopes of laws there.
         """
-        y, noise = self.left_vectors(p, x), self.model.stiffness_noise
+        y, noise = self.left_vectors(p, x), self.model._stiffness_noise
         off = np.sqrt((noise @ np.abs(x) ** 2) * (noise @ np.abs(y) ** 2))
         return off / np.abs(np.einsum("ij,ij->j", y, self.pushed(p, x, of_laws)))
 

@@ -66,7 +66,7 @@ def refined(model: LinearModel, s: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
     s = s.astype(complex)
     m, c, k = (np.einsum("ij,ij->j", y, a @ x) for a in (model.M, model.Lambda, model.K))
     left, slope = np.where(s == 0, 0.0, k + s * (c + s * m)), c + 2.0 * s * m
-    rounding = np.sqrt(np.prod([weighted_squares(model.stiffness_noise, np.abs(v)) for v in (x, y)], axis=0))
+    rounding = np.sqrt(np.prod([weighted_squares(model._stiffness_noise, np.abs(v)) for v in (x, y)], axis=0))
     # the step may lead to another root if one is close, as at critical damping and at the onset of flutter
     discriminant = np.abs(slope) ** 2 - 4.0 * np.abs(m) * np.maximum(np.abs(left), rounding)
     met = discriminant <= 0.0
@@ -97,5 +97,5 @@ def most_growing(model: LinearModel) -> int | None:
     """
     if (model.skew is not None and model.skew.circulates) or negative(model.symmetric.Lambda) is not None:
         return None
-    found = model.curvatures
+    found = model._curvatures
     return found.negative.shape[1] + found.doubts

@@ -40,7 +40,7 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel, known: int = 
     ``known`` of these are not among the shapes (n, k), and no others are set to 0 instead.  ``rounding`` is the rounding of w^2
     by the shift.
     """
-    nearest = np.argsort(np.abs(w2), kind="stable")[: model.curvatures.null.shape[1] - known]
+    nearest = np.argsort(np.abs(w2), kind="stable")[: model._curvatures.null.shape[1] - known]
     out = w2.copy()
     out[nearest[lost(w2[nearest], shapes[:, nearest], model) | (np.abs(w2[nearest]) <= rounding)]] = 0.0
     return out
@@ -48,7 +48,7 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel, known: int = 
 
 def lost(stiffness: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray:
     """For which shapes (n, k) a stiffness (k,), computed with a shift, may be that of zero-stiffness motions."""
-    return np.abs(stiffness) <= UNPIVOTED * weighted_squares(model.stiffness_noise, np.abs(shapes))
+    return np.abs(stiffness) <= UNPIVOTED * weighted_squares(model._stiffness_noise, np.abs(shapes))
 
 
 def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -56,9 +56,9 @@ def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np
 
     ``s`` (k,) are eigenvalues in 1/s, ``shapes`` (n, k) have unit modal mass.
     """
-    rounding, size = weighted_squares(model.stiffness_noise, shapes), np.abs(s)
+    rounding, size = weighted_squares(model._stiffness_noise, shapes), np.abs(s)
     doubtful = np.flatnonzero((size > 0.0) & (size**2 <= SURE * rounding))
-    doubtful = doubtful[np.argsort(size[doubtful], kind="stable")][: model.curvatures.doubts]
+    doubtful = doubtful[np.argsort(size[doubtful], kind="stable")][: model._curvatures.doubts]
     undetermined = np.zeros(len(s), dtype=bool)
     undetermined[doubtful] = True
     return (np.hypot(size, np.sqrt(rounding)) - size) / (2 * np.pi), undetermined
@@ -70,7 +70,7 @@ def terms_in_noise(model: LinearModel) -> float:
         return 1.0
     # the larger of both: a motion with hardly any stiffness has hardly any rounding of it
     whole, alone = (
-        np.max(x / model.scale**2, initial=0.0) for x in (model._noise, replace(model, _noise=None).stiffness_noise)
+        np.max(x / model.scale**2, initial=0.0) for x in (model._noise, replace(model, _noise=None)._stiffness_noise)
     )
     return max(1.0, float(whole / alone)) if alone else 1.0
 
@@ -91,7 +91,7 @@ def single_motions(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
     First those with mass: modes at exactly zero, with ``Z^T M Z = 1``.  Then unit vectors of those without mass, which are not
     modes and take part in none.  Motions that masses couple with each other are left out.
     """
-    if not model.curvatures.null.shape[1]:
+    if not model._curvatures.null.shape[1]:
         return no_columns(model.size), no_columns(model.size)
     z = _of_single_bodies(model)
     weight = (z.T @ model.M @ z).tocoo()
@@ -108,7 +108,7 @@ def single_motions(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
 
 def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
     """Motions of unit length without stiffness that move one body each (n, m)."""
-    found, n, bodies = model.curvatures, model.size, whole_bodies(model)
+    found, n, bodies = model._curvatures, model.size, whole_bodies(model)
     if found.local or not bodies or not found.null.shape[1]:
         z = model.zero_motions[:, : found.local]
     else:  # for small models a basis is known that mixes them with others
@@ -119,7 +119,7 @@ def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
         values = axes[body, :, which].ravel() / model.scale[at]
         z = sp.csc_matrix((values, at, 6 * np.arange(len(body) + 1)), shape=(n, len(body)))
         z.eliminate_zeros()
-        z = z[:, np.abs(column_products(z, model.K @ z)) <= weighted_squares(model.stiffness_noise, z)]
+        z = z[:, np.abs(column_products(z, model.K @ z)) <= weighted_squares(model._stiffness_noise, z)]
     z = (z @ sp.diags(1.0 / np.sqrt(weighted_squares(np.ones(n), z)))).tocsc()
     z.sort_indices()
     return z

@@ -74,8 +74,8 @@ class Rows:
             model, skew=turned, members=tuple(map(_transposed, model.members)), inputs=("row",), input_units=("",),
             outputs=names, output_units=("",) * len(names), force=sp.csr_matrix(row.T), drive=sp.csr_matrix(self._reaction.T),
             measure=sp.vstack([sp.identity(n + held, format="csr")[:n], force], format="csr"),
-            reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"), known_curvatures=model.curvatures,
-            known_motions=model._allowed_motions if model.constraints.shape[0] else None,
+            reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"), _known_curvatures=model._curvatures,
+            _known_motions=model._allowed_motions if model.constraints.shape[0] else None,
         )  # fmt: skip
 
     def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

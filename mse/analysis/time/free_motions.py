@@ -17,7 +17,7 @@ def free_motions(model: LinearModel, c: Condensed, shapes: np.ndarray) -> tuple[
 
     ``shapes`` (r, r) are the undamped shapes of unit mass of its condensed equations.
     """
-    null = model.curvatures.null.toarray()
+    null = model._curvatures.null.toarray()
     if not null.shape[1]:
         return (), 0
     motions = divided(model)[1].toarray()

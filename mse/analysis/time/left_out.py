@@ -52,7 +52,7 @@ class LeftOut(Result):
     array([[0.0253]])
     """
 
-    shares: ClassVar = (0.1, 0.5, 1.0)  # of the highest frequency: where tables compare with the response
+    _shares: ClassVar = (0.1, 0.5, 1.0)  # of the highest frequency: where tables compare with the response
 
     name: str
     up_to_hz: float = scalar(float)
@@ -148,14 +148,14 @@ class LeftOut(Result):
         return out
 
     def table(self) -> Table:
-        bounds = [self.bound(share * self.up_to_hz) for share in self.shares]
+        bounds = [self.bound(share * self.up_to_hz) for share in self._shares]
         rows = []
         rounding = ROUNDING * largest_of_unit(self.response, self.output_units, self.input_units)
         for k, j in zip(*np.nonzero(self.response.max(axis=0, initial=0.0) > rounding), strict=True):
             sizes = [float(x[k, j]) for pair in zip(self.response, bounds, strict=True) for x in pair]
             rows.append((self.outputs[k], self.inputs[j], f"{self.output_units[k]} per {self.input_units[j]}", *sizes))
         names = [
-            x for share in self.shares for x in (f"at {share * self.up_to_hz:.4g} Hz", "largest error up to there")
+            x for share in self._shares for x in (f"at {share * self.up_to_hz:.4g} Hz", "largest error up to there")
         ]
         how = "guaranteed bounds" if self.derived else f"bounds partly estimated at {_GRID} frequencies"
         return Table(

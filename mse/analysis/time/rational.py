@@ -191,8 +191,8 @@ def _static(model: LinearModel, laws: Mapping[Label, Branches]) -> LinearModel:
     part, rows, columns, values = model.parts.entries()
     parts = ListedParts(tuple(model.parts), model.parts.size, (part, rows, columns, values * weights[part]))
     out = replace(model, parts=parts, losses={})
-    negative = out.curvatures.negative
-    if negative.shape[1] > model.curvatures.negative.shape[1]:
+    negative = out._curvatures.negative
+    if negative.shape[1] > model._curvatures.negative.shape[1]:
         x = np.r_[negative[:, 0], np.zeros(len(model.prescribed))]
         lost = {label: (1.0 - law.static) * float(x @ (model.parts[label] @ x)) for label, law in laws.items()}
         worst = max(lost, key=lost.__getitem__)

@@ -358,7 +358,7 @@ class _Motion:
         even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
         self.rates, self.shapes = sl.eigh(even, c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
         self.free, self.zeros = free_motions(whole, c, self.shapes)
-        self.without_stiffness = whole.curvatures.null.shape[1]
+        self.without_stiffness = whole._curvatures.null.shape[1]
         self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes))
 
     def by_mass(self, x: np.ndarray) -> np.ndarray:

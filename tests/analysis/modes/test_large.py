@@ -64,7 +64,7 @@ def test_a_stiffness_is_factored_by_its_own_ordering_after_modes_were_counted():
     """What M adds to the pattern of K would fill in its factor."""
     model = row(700, 0.5, 30)
     model.modes(20)
-    narrow, wide = model.factors(model.K.tocsc()), model.factors((model.K - model.M).tocsc())
+    narrow, wide = model._factors(model.K.tocsc()), model._factors((model.K - model.M).tocsc())
     assert 2 * narrow.ordering.kept < wide.ordering.kept
     before = replace(model).modes(20).frequencies_hz
     np.testing.assert_array_equal(before, model.modes(20).frequencies_hz)

@@ -82,7 +82,7 @@ def same(a, b, where: str = "") -> None:
     elif dataclasses.is_dataclass(a):
         assert type(a) is type(b)
         for f in dataclasses.fields(a):
-            if f.name != "factors":
+            if f.name != "_factors":
                 same(getattr(a, f.name), getattr(b, f.name), f"{where}.{f.name}")
     elif isinstance(a, Mapping):
         assert list(a) == list(b), where
