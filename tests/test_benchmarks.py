@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import (
     beams,
+    chain_noise,
     frequencies,
     hinges,
     kagra,
@@ -79,6 +80,11 @@ def test_responses_under_constraints_agree_with_loops(monkeypatch):
 @pytest.mark.slow
 def test_modes_and_noise_of_a_suspension_agree_with_those_by_hand():
     checked([kagra.modes_row(1), kagra.noise_row(50, 1)], 1e-7)
+
+
+def test_noise_of_a_chain_agrees_with_its_response():
+    row = checked([chain_noise.row(3, 20, 1)], 1e-9)[0]
+    assert set(row.peers) == {"mse otherwise"}
 
 
 def test_responses_with_tables_agree_with_those_by_hand():

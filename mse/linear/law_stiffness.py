@@ -135,7 +135,7 @@ class LawEntries:
 
 def law_entries(parts: StiffnessParts, factors: Mapping[Label, Factor]) -> LawEntries | None:
     """Entries of the parts of a stiffness that have a law among ``factors``; None where none has."""
-    laws = Laws({label: law for label, law in factors.items() if label in parts.labels})
+    laws = Laws({label: law for label, law in factors.items() if label in parts})
     if not len(laws):
         return None
     number = np.array([laws.numbers.get(factors.get(label), -1) for label in parts.labels])

@@ -92,6 +92,10 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __contains__(self, label: object) -> bool:
+        # Mapping's would make the matrix
+        return isinstance(label, tuple) and label in self._index
+
     def _ipython_key_completions_(self) -> list[tuple[str, str]]:
         return list(self.labels)
 

@@ -154,3 +154,12 @@ def test_search_and_linear_model_assemble_by_one_pattern():
     parts = point.linearize().parts
     n = topology.size
     near(parts.total(dict.fromkeys(parts, 1.0))[:n, :n], point.stiffness.toarray(), abs(point.stiffness).max())
+
+
+def test_asking_whether_a_part_is_there_makes_no_matrix(monkeypatch):
+    parts = mse.LinearModel.from_matrices([[1.0]], [[0.0]], [[2.0]]).stiffness_parts
+    (label,) = parts
+    monkeypatch.setattr(parts.__class__, "_matrix", None)
+    assert label in parts
+    assert ("nobody", "axial") not in parts
+    assert "axial" not in parts
