@@ -62,7 +62,7 @@ class Controller(Shown, ReadOnly):
     matrices : tuple of ndarray or None
         A, B, C and D of a state space.
     delay : float, s
-        Delay; of a sampled controller its computing delay, a whole number of ``dt``.
+        Delay; of a sampled controller its computing delay, after which the new command is held.
     dt : float, s, or None
         Sampling time; None for a continuous controller.
 
@@ -83,12 +83,6 @@ class Controller(Shown, ReadOnly):
     def __post_init__(self):
         dt = None if self.dt is None else number(_WHO, "dt", self.dt, unit="s", above=0.0)
         delay = number(_WHO, "delay", self.delay, unit="s", minimum=0.0, remedy="no controller knows what comes")
-        late = 0 if dt is None else delay / dt
-        if abs(late - round(late)) > DEPENDENT * max(late, 1.0):
-            raise refusal(
-                _WHO, "delay", delay, f"a whole number of sampling times dt = {dt:g} s", unit="s",
-                remedy=f"take {np.ceil(late) * dt:g} s, or put the rest into a continuous controller",
-            )  # fmt: skip
         if dt is not None and len(self.zeros) > len(self.poles):
             raise ModelError(
                 f"{_WHO}: has {len(self.zeros)} zeros and {len(self.poles)} poles in z, so it would need samples that are "
@@ -117,7 +111,7 @@ class Controller(Shown, ReadOnly):
             "n": roots in Hz, positive in the left half plane, ``k prod(1 + s/(2 pi z))/prod(1 + s/(2 pi p))``, where a root
             at 0 gives ``s/(2 pi)``.  With ``dt`` only "s", whose s then is z.
         delay : float, s
-            Delay; with ``dt`` a whole number of dt.
+            Delay; with ``dt`` the computing delay.
         dt : float, s, optional
             Sampling time; roots are in the z plane then.
 
@@ -129,7 +123,7 @@ class Controller(Shown, ReadOnly):
         Raises
         ------
         ModelError
-            A complex root has no conjugate, a number is not finite, or delay and dt do not fit.
+            A complex root has no conjugate, a number is not finite, a delay is negative, or dt not positive.
 
         Examples
         --------
@@ -157,7 +151,7 @@ class Controller(Shown, ReadOnly):
         sections : array_like, (k, 6)
             Rows b0, b1, b2, a0, a1, a2, with s in rad/s; with ``dt`` as of ``scipy.signal``, where z stands for s.
         delay : float, s
-            Delay; with ``dt`` a whole number of dt.
+            Delay; with ``dt`` the computing delay.
         dt : float, s, optional
             Sampling time.
 
@@ -169,7 +163,7 @@ class Controller(Shown, ReadOnly):
         Raises
         ------
         ModelError
-            The numbers are not finite or a denominator is zero, or delay and dt do not fit.
+            The numbers are not finite, a denominator is zero, a delay is negative, or dt not positive.
         """
         rows = numbers(_WHO, "sections", sections, (None, 6))
         parts = [_roots("sections", row[:3], row[3:]) for row in rows]
@@ -189,7 +183,7 @@ class Controller(Shown, ReadOnly):
         A, B, C, D : array_like, (n, n), (n, i), (o, n), (o, i)
             The matrices.
         delay : float, s
-            Delay of all outputs; with ``dt`` a whole number of dt.
+            Delay of all outputs; with ``dt`` the computing delay.
         dt : float, s, optional
             Sampling time.
 
@@ -201,7 +195,7 @@ class Controller(Shown, ReadOnly):
         Raises
         ------
         ModelError
-            Shapes do not fit, numbers are not finite, or delay and dt do not fit.
+            Shapes do not fit, numbers are not finite, a delay is negative, or dt not positive.
         """
         d = np.atleast_2d(numbers(_WHO, "D", D, (), (None, None)))
         a = np.atleast_2d(numbers(_WHO, "A", A, (), (None, None))) if np.size(A) else np.zeros((0, 0))
@@ -270,8 +264,20 @@ class Controller(Shown, ReadOnly):
 
     @property
     def late(self) -> int:
-        """Computing delay in samples; 0 for a continuous controller."""
-        return 0 if self.dt is None else round(self.delay / self.dt)
+        """Whole samples of the computing delay; 0 for a continuous controller."""
+        return int(self._samples)
+
+    @property
+    def fraction(self) -> float:
+        """What the computing delay has beyond whole samples, at least 0 and below 1 sample; 0 for a continuous controller."""
+        return self._samples - self.late
+
+    @property
+    def _samples(self) -> float:
+        if self.dt is None:
+            return 0.0
+        late = self.delay / self.dt
+        return float(round(late)) if abs(late - round(late)) <= DEPENDENT * max(late, 1.0) else late
 
     def response(self, frequencies_hz: ArrayLike) -> np.ndarray:
         """``C`` at ``s = 2 pi i f``, with delay, and if sampled with hold: ``C(e^(sT)) (1 - e^(-sT))/(sT) e^(-s delay)``.
@@ -338,7 +344,7 @@ def realized(controller: Controller) -> Realization:
 
 
 def sampled(controller: Controller) -> Realization:
-    """The same of a sampled controller with its computing delay: a state for each sample that an output is late."""
+    """The same of a sampled controller with the whole samples of its computing delay: a state for each, and for each output."""
     own, o = realized(controller), controller.shape[0]
     n = o * controller.late
     return own.then(Realization(np.eye(n, k=-o), np.eye(n, o), np.eye(o, n, k=n - o), np.zeros((o, o)))) if n else own

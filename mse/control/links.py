@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ModelError, UnknownNameError
 from ..linear.linear_model import LinearModel
+from ..numerics.precision import DEPENDENT
 from ..validation.arguments import find, mapping, names, new_name, refusal, shown
 from .controller import Controller, Realization, rational, values
 
@@ -53,8 +54,16 @@ class Links:
         return self._added(s, lambda c: values(c, s))
 
     def at_samples(self, z: np.ndarray) -> np.ndarray:
-        """C (f, a, s) of sampled controllers at z (f,), with computing delays and without holds."""
+        """C (f, a, s) of sampled controllers at z (f,), with the whole samples of computing delays and without holds."""
         return self._added(z, lambda c: rational(c, z) / z[:, None, None] ** c.late)
+
+    @property
+    def fractions(self) -> np.ndarray:
+        """How long (a,) after a sample each actuator has its new command, in samples."""
+        out = np.zeros(len(self.actuators))
+        for link, (a, _) in zip(self.all, self.places, strict=True):
+            out[a] = np.maximum(out[a], link.controller.fraction)
+        return out
 
     def poles(self) -> np.ndarray:
         """Poles of all controllers, those of sampled ones in z."""
@@ -92,7 +101,22 @@ def linked(model: LinearModel, loops: Loops, name: str, before: Sequence[Link]) 
             f"{model.name}: its controllers are sampled every {' and '.join(f'{t:g} s' for t in sorted(times))}; expected one "
             "sampling time; design them for the same dt"
         )
+    _refuse_fractions(model.name, (*before, *links))
     return (*before, *links)
+
+
+def _refuse_fractions(name: str, links: Sequence[Link]) -> None:
+    """Refuse sampled controllers that change the command of one actuator at different times between two samples."""
+    known: dict[str, Controller] = {}
+    for link in (link for link in links if link.controller.dt is not None):
+        for actuator in link.actuators:
+            first, own = known.setdefault(actuator, link.controller), link.controller
+            if abs(first.fraction - own.fraction) > DEPENDENT:
+                raise ModelError(
+                    f"{name}: the commands of {actuator!r} come {first.delay:g} and {own.delay:g} s after a sample; expected "
+                    "computing delays that differ by whole sampling times, since one converter sets them together; give both "
+                    "controllers the longer delay"
+                )
 
 
 def _link(model: LinearModel, loop: str, pair: Any, controller: Any, expected: str) -> Link:

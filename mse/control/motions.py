@@ -21,7 +21,8 @@ class Motions:
     """``m' = P m + b u, y = c m + d u``, or ``m_{k+1}``: P of pairs (4, h) as rows of (2, 2) matrices, and ``rest`` (r, r).
 
     States are the first of each pair, the second of each, and the rest; ``to`` (n, m) leads to those of the state space.
-    ``moved`` (m,) says which of them a loop moves: those of motions that it drives and senses.
+    ``moved`` (m,) says which of them a loop moves: those of motions that it drives and senses.  If inputs change between two
+    samples, ``before`` (m, i) is what their values before that do: ``m_{k+1} = P m_k + b u_k + before u_{k-1}``.
     """
 
     pairs: np.ndarray
@@ -31,6 +32,7 @@ class Motions:
     d: np.ndarray
     to: np.ndarray
     moved: np.ndarray
+    before: np.ndarray | None = None
 
     @classmethod
     def continuous(cls, ss: StateSpace) -> Motions:
@@ -42,10 +44,14 @@ class Motions:
         return cls(pairs, form.rest, form.back @ ss.B, ss.C @ form.to, ss.D, form.to, _moved(ss, form))
 
     @classmethod
-    def sampled(cls, ss: StateSpace, dt: float) -> Motions:
-        """The same from sample to sample, with inputs that are held in between."""
-        step, form = Step(ss, dt, ["zoh"] * len(ss.inputs)), normal_form(ss, dt)
-        return cls(step.pairs, step.rest, step.into, step.of_state, ss.D, step.to, _moved(ss, form))
+    def sampled(cls, ss: StateSpace, dt: float, fractions: np.ndarray) -> Motions:
+        """The same from sample to sample, with inputs that are held, and change ``fractions`` (i,) of dt after each sample.
+
+        This is the modified z-transform (E. I. Jury, "Theory and Application of the z-Transform Method" (1964), section 1.8).
+        """
+        step, form = Step(ss, dt, [(x, 1.0) if x else "zoh" for x in fractions.tolist()]), normal_form(ss, dt)
+        before = Step(ss, dt, [(0.0, x) for x in fractions.tolist()]).into if fractions.any() else None
+        return cls(step.pairs, step.rest, step.into, step.of_state, ss.D, step.to, _moved(ss, form), before)
 
     @property
     def matrix(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class SampledPlant:
     """What stands between the actuators and sensors of sampled loops, continuous ones being closed, from sample to sample.
 
-    Sensors are read before new commands are given.  ``P(z) = c (z - P)^-1 b + d/z``.
+    Sensors are read before new commands are given.  ``P(z) = c (z - P)^-1 (b + before/z) + d/z``, where ``before`` is what
+    commands do that are still held in a part of the next interval.
     """
 
     def __init__(self, closed: ClosedModel):
@@ -36,12 +38,14 @@ class SampledPlant:
     @cached_property
     def _motions(self) -> Motions:
         channels = {"inputs": self.links.actuators, "outputs": self.links.sensors}
-        return Motions.sampled(continuous(self._closed, self._model).state_space(**channels, progress=False), self.dt)
+        plant = continuous(self._closed, self._model).state_space(**channels, progress=False)
+        return Motions.sampled(plant, self.dt, self.links.fractions)
 
     def gain(self, w: np.ndarray, shift: float = 0.0) -> np.ndarray:
         """``C P`` (f, a, a) at ``z = e^((shift + i w) dt)``."""
         z, m = np.exp((shift + 1j * w) * self.dt), self._motions
-        return self.links.at_samples(z) @ (m.at(z) + m.d * (1.0 / z - 1.0)[:, None, None])
+        late = m.d if m.before is None else replace(m, b=m.before).at(z)
+        return self.links.at_samples(z) @ (m.at(z) - m.d + late / z[:, None, None])
 
     def rates(self, z: np.ndarray) -> np.ndarray:
         """s of ``z = e^(s dt)``, with ``|Im s| <= pi/dt``."""
@@ -71,7 +75,9 @@ class SampledPlant:
         a[:n] += b @ command
         a[n : n + k] += bc @ np.hstack([c, np.zeros((len(sensors), k)), d])
         a[n + k :] = command
-        if not d.any():
+        if m.before is not None:
+            a[:n, n + k :] += m.before[on]
+        elif not d.any():
             a = a[: n + k, : n + k]
         values, vectors, rounding = eigen_with_rounding(a)
         others, own = m.others()

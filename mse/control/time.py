@@ -103,7 +103,10 @@ def continuous(closed: ClosedModel, model: LinearModel) -> ClosedModel | LinearM
 
 @dataclass
 class _Driven:
-    """A model whose actuators have two inputs each: what is driven from outside, and commands; and readings with noise."""
+    """A model whose actuators have two inputs each: what is driven from outside, and commands; and readings with noise.
+
+    If ``parts`` (a,) are not all 0, commands change in that part of a step, and each has a second input, its value before that.
+    """
 
     name: str
     inner: LinearModel | ClosedModel
@@ -111,6 +114,12 @@ class _Driven:
     driven: Sequence[str]
     read: Sequence[str]
     noisy: tuple[str, ...]
+    parts: np.ndarray
+
+    @property
+    def split(self) -> bool:
+        """Whether commands change within steps."""
+        return bool(self.parts.any())
 
     def state_space(self, *, inputs: None = None, outputs: None = None) -> StateSpace:
         links, plain = self.sampled, [name for name in self.driven if name in self.inner.inputs]
@@ -122,6 +131,10 @@ class _Driven:
         columns = [ss.inputs.index(name) for name in links.actuators]
         rows = [ss.outputs.index(name) for name in (*links.sensors, *self.read)]
         b, d, shift = ([x[:, [k]] for k in columns] for x in (ss.B, ss.D[rows], ss.shift))
+        before = links.actuators if self.split else ()
+        b += b[: len(before)]
+        for into in (d, shift):
+            into += [np.zeros_like(x) for x in into[: len(before)]]
         for name in self.driven:
             at = ss.inputs.index(name) if name in ss.inputs else None
             for into, matrix in ((b, ss.B), (d, ss.D[rows]), (shift, ss.shift)):
@@ -131,11 +144,25 @@ class _Driven:
         units = dict.fromkeys(self.noisy, "") | dict(zip(ss.inputs, ss.input_units, strict=True))
         return replace(
             ss, B=np.hstack(b), C=ss.C[rows], D=np.hstack(d), shift=np.hstack(shift),
-            inputs=(*(f"{name} (commanded)" for name in links.actuators), *self.driven),
+            inputs=(
+                *(f"{name} (commanded)" for name in links.actuators), *(f"{name} (before)" for name in before), *self.driven,
+            ),
             outputs=(*(f"{name} (read)" for name in links.sensors), *self.read),
-            input_units=(*(units[name] for name in links.actuators), *(units[name] for name in self.driven)),
+            input_units=tuple(units[name] for name in (*links.actuators, *before, *self.driven)),
             output_units=tuple(ss.output_units[k] for k in rows),
         )  # fmt: skip
+
+
+class _Split(StepLoop):
+    """A loop of steps within which commands change."""
+
+    def __init__(self, driven: _Driven, **options):
+        self._parts = driven.parts.tolist() if driven.split else []
+        super().__init__(driven, **options)
+
+    def _holds(self, ss: StateSpace) -> Sequence[str | tuple[float, float]]:
+        own = [*((x, 1.0) for x in self._parts), *((0.0, x) for x in self._parts)]
+        return [*own, *super()._holds(ss)[len(own) :]]
 
 
 def simulate_sampled(
@@ -159,12 +186,19 @@ def simulate_sampled(
     inner = continuous(closed, closed.linear)
     read = [name for name in asked if name in inner.outputs]
     noisy = tuple(closed.inputs[len(closed.linear.inputs) + closed.links.sensors.index(name)] for name in own.sensors)
-    loop = StepLoop(_Driven(closed.name, inner, own, driven, read, noisy), dt=dt, initial=initial, progress=progress)
+    wait, parts = _whole_and_parts(own.fractions * round(every))
+    plant = _Driven(closed.name, inner, own, driven, read, noisy, parts)
+    loop = _Split(plant, dt=dt, initial=initial, progress=progress)
     (a, b, c, d, _), sensors, _ = own.stacked(sampled)
-    sizes = [round(every), 0.0, len(a), len(own.actuators), b.shape[1]]
-    memory = np.concatenate([sizes, sensors, *(x.ravel() for x in (a, b, c, d)), np.zeros(2 * len(a))])
+    count = len(own.actuators)
+    first = 2 * count if plant.split else count
+    sizes = [round(every), 0.0, len(a), count, b.shape[1], first - count]
+    rest = np.zeros(2 * len(a)), wait, np.zeros(count)
+    memory = np.concatenate([sizes, sensors, *(x.ravel() for x in (a, b, c, d)), *rest])
     run = loop.run(steps, controller=filters, memory=memory, inputs=given, progress=progress)
-    first, values = len(own.actuators), np.zeros((steps + 1, len(asked)))
+    if plant.split:
+        run = _before_changes(run, parts, plant.state_space().D[:, :count])
+    values = np.zeros((steps + 1, len(asked)))
     commands = [closed.outputs[len(closed.linear.outputs) + closed.links.actuators.index(n)] for n in own.actuators]
     for k, name in enumerate(asked):  # an actuator may have a continuous loop, too
         if name in read:
@@ -177,3 +211,21 @@ def simulate_sampled(
         driven=run.driven[:, first:], inputs=tuple(driven), holds=run.holds[first:],
         input_units=tuple(closed.input_units[closed.inputs.index(name)] for name in driven),
     )  # fmt: skip
+
+
+def _whole_and_parts(steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers (a,) of steps, and what is left of them (a,)."""
+    whole = np.round(steps)
+    whole = np.where(np.abs(steps - whole) <= NOTHING * np.maximum(steps, 1.0), whole, np.floor(steps))
+    parts = steps - whole
+    return whole, np.where(parts > NOTHING, parts, 0.0)
+
+
+def _before_changes(run: TimeResponse, parts: np.ndarray, direct: np.ndarray) -> TimeResponse:
+    """A run with commands (a,) as they are at each time, not later in the step, and what outputs (o,) read of them at once."""
+    count, driven, values = len(parts), run.driven.copy(), run.values.copy()
+    late = np.flatnonzero(parts)
+    change = driven[:-1, count + late] - driven[:-1, late]
+    driven[:-1, late] += change
+    values[:-1] += change @ direct[:, late].T
+    return replace(run, values=values, driven=driven)

@@ -73,37 +73,47 @@ def control(
 def filters(outputs, inputs, memory, time):
     """``u = -(C x + D v); x = A x + B v`` every so many steps: sampled linear controllers as one controller of :func:`control`.
 
-    ``memory`` has the steps between samples, a counter, the numbers of states n, commands a and readings v, the output that
-    each reading is, A, B, C, D by rows, and x twice.
+    ``memory`` has the steps between samples, a counter, the numbers of states n, commands a and readings v, the number b of
+    inputs that have the command of the step before (a, or none), the output that each reading is, A, B, C, D by rows, x twice,
+    the steps that each command waits after a sample, and the commands that wait.
     """
-    every, n, a, v = int(memory[0]), int(memory[2]), int(memory[3]), int(memory[4])
-    memory[1] += 1.0
-    if memory[1] > 1.0:
-        if memory[1] >= every:
-            memory[1] = 0.0
-        return
-    if every == 1:
-        memory[1] = 0.0
-    read = 5
+    every, step, n, a, v, b = (
+        int(memory[0]),
+        int(memory[1]),
+        int(memory[2]),
+        int(memory[3]),
+        int(memory[4]),
+        int(memory[5]),
+    )
+    memory[1] = (step + 1.0) % every
+    read = 6
     of_states = read + v
     of_read = of_states + n * n
     to_command = of_read + n * v
     direct = to_command + a * n
     now = direct + a * v
     after = now + n
+    wait = after + n
+    waiting = wait + a
+    if step == 0:
+        for i in range(a):
+            total = 0.0
+            for j in range(n):
+                total += memory[to_command + i * n + j] * memory[now + j]
+            for j in range(v):
+                total += memory[direct + i * v + j] * outputs[int(memory[read + j])]
+            memory[waiting + i] = -total
+        for i in range(n):
+            total = 0.0
+            for j in range(n):
+                total += memory[of_states + i * n + j] * memory[now + j]
+            for j in range(v):
+                total += memory[of_read + i * v + j] * outputs[int(memory[read + j])]
+            memory[after + i] = total
+        for i in range(n):
+            memory[now + i] = memory[after + i]
+    for i in range(b):
+        inputs[a + i] = inputs[i]
     for i in range(a):
-        total = 0.0
-        for j in range(n):
-            total += memory[to_command + i * n + j] * memory[now + j]
-        for j in range(v):
-            total += memory[direct + i * v + j] * outputs[int(memory[read + j])]
-        inputs[i] = -total
-    for i in range(n):
-        total = 0.0
-        for j in range(n):
-            total += memory[of_states + i * n + j] * memory[now + j]
-        for j in range(v):
-            total += memory[of_read + i * v + j] * outputs[int(memory[read + j])]
-        memory[after + i] = total
-    for i in range(n):
-        memory[now + i] = memory[after + i]
+        if step == int(memory[wait + i]):
+            inputs[i] = memory[waiting + i]

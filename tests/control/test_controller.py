@@ -95,7 +95,6 @@ def test_a_rational_function_takes_the_place_of_a_delay():
     [
         (lambda: mse.Controller.zpk([1j], [], 1.0), "zeros is 1j; expected its conjugate"),
         (lambda: mse.Controller.zpk([], [-1.0], 1.0, delay=-1.0), "delay is -1.0 s; expected a finite number of at least 0"),
-        (lambda: mse.Controller.zpk([], [], 1, delay=1.5e-3, dt=1e-3), "whole number of sampling times dt = 0.001 s; take 0.002"),
         (lambda: mse.Controller.zpk([1.0], [], 1.0, dt=0.1), "1 zeros and 0 poles in z"),
         (lambda: mse.Controller.zpk([], [], 1.0, dt=0.0), "dt is 0.0 s; expected"),
         (lambda: mse.Controller.zpk([], [-1.0], 1.0, convention="Hz"), "convention is 'Hz'; expected 's' or 'f' or 'n'"),

@@ -28,6 +28,7 @@ from ..resources import refuse_beyond_memory
 from .inputs import Input, Inputs
 from .response import TimeResponse
 from .simulate import checked_times
+from .state_space import StateSpace
 from .steps import Step
 
 log = logging.getLogger("mse")
@@ -90,7 +91,7 @@ class StepLoop(Shown):
         dt = checked_times(model, dt, dt)[1]
         with Task(model.name, BUILDING, show=progress) as task:
             self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
-            step = self._step = Step(ss, dt, ["zoh"] * len(ss.inputs))
+            step = self._step = Step(ss, dt, self._holds(ss))
             self.name, self.dt = model.name, dt
             self.inputs, self.outputs = ss.inputs, ss.outputs
             self._input_number = {n: k for k, n in enumerate(ss.inputs)}
@@ -103,6 +104,10 @@ class StepLoop(Shown):
             # the last controller that was tried out, and the length of its memory
             self._tried: tuple[Callable, int] | None = None
             task.finished(self)
+
+    def _holds(self, ss: StateSpace) -> Sequence[str | tuple[float, float]]:
+        """How inputs go within a step."""
+        return ["zoh"] * len(ss.inputs)
 
     @property
     def time(self) -> float:

@@ -39,17 +39,18 @@ _GROWN = float(np.finfo(float).max) ** (
 class Step:
     """One step of dt (s), exact if each input is the polynomial through its values at its nodes in the step.
 
+    The hold of an input is a key of ``NODES``, or (first, last), between 0 and 1: its value then acts in that part of the step.
     ``w = (u at the start of the step, u at the inner nodes of each smooth input)``.  The effect of the value at the end of the
     step, ``u_{k+1}``, is included in the state: ``m = m' - shift u``.  ``pairs`` (4, h) and ``rest`` (d, d) are P, ``into`` (m,
     w) is G, ``of_state`` (o, m) and ``of_inputs`` (o, i) are C and D.
     """
 
     @np.errstate(over="ignore", invalid="ignore")
-    def __init__(self, ss: StateSpace, dt: float, holds: Sequence[str]):
+    def __init__(self, ss: StateSpace, dt: float, holds: Sequence[str | tuple[float, float]]):
         form = normal_form(ss, dt)
         self.to, self.back = form.to, form.back
         b = form.back @ ss.B
-        count = max((len(NODES[h]) for h in holds), default=1)
+        count = max((len(NODES[h]) for h in holds if isinstance(h, str)), default=1)
         functions = pair_functions(form, dt, count)
         self.pairs = np.ascontiguousarray(functions[0])
         self.rest, of_rest = _rest_functions(form.rest * dt, b[2 * form.pairs :] * dt, count)
@@ -59,6 +60,9 @@ class Step:
         here, inner = np.zeros_like(b), []
         self.shift = np.zeros_like(b)
         for i, hold in enumerate(holds):
+            if not isinstance(hold, str):
+                here[:, i] = np.subtract(*(_held(form, b[:, [i]], (1.0 - x) * dt) for x in hold))
+                continue
             nodes = NODES[hold]
             # values at the nodes converted to derivatives
             weights = np.linalg.inv(np.vander(nodes, increasing=True))
@@ -266,6 +270,12 @@ def phi_functions(z: np.ndarray, count: int) -> np.ndarray:
     for k in range(count):
         out[k + 1, ~small] = (out[k, ~small] - 1.0 / factorial(k)) / y
     return out
+
+
+def _held(form: NormalForm, b: np.ndarray, dt: float) -> np.ndarray:
+    """The state (m,) after dt from rest, by an input of 1 with the column b (m, 1)."""
+    of_rest = _rest_functions(form.rest * dt, b[2 * form.pairs :] * dt, 1)[1][0]
+    return np.vstack([_turned(pair_functions(form, dt, 1)[1], b * dt), of_rest])[:, 0]
 
 
 def _rest_functions(a: np.ndarray, b: np.ndarray, count: int) -> tuple[np.ndarray, list[np.ndarray]]:
