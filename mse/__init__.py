@@ -13,7 +13,7 @@ Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
 Damping       EddyCurrentDamper
-Circuits      Resistor, Capacitor, Inductor, Transformer, VoltageSource
+Circuits      Resistor, Capacitor, Inductor, Transformer, VoltageSource, CurrentSource
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Losses        LossTable, Zener, Thermoelastic, SurfaceLoss
 Materials     Material, materials
@@ -37,6 +37,7 @@ import typing as _typing
 from .elements import Beam as Beam
 from .elements import Bushing as Bushing
 from .elements import Capacitor as Capacitor
+from .elements import CurrentSource as CurrentSource
 from .elements import Cylindrical as Cylindrical
 from .elements import EddyCurrentDamper as EddyCurrentDamper
 from .elements import Fixed as Fixed

@@ -392,6 +392,7 @@ CATALOGUE = {
     "Capacitor": Entry(lambda: mse.Capacitor("it", capacitance=0.2)),
     "Inductor": Entry(lambda: mse.Inductor("it", inductance=0.3)),
     "Transformer": Entry(lambda: mse.Transformer("it", primary=0.3, secondary=0.8, coupling=-0.6)),
+    "CurrentSource": Entry(lambda: mse.CurrentSource("it", current=0.2)),
     "VoltageSource": Entry(lambda: mse.VoltageSource("it", voltage=1.5)),
     "Rod": Entry(lambda: mse.Rod("it", length=0.9), turned_freely(0.9)),
     "SectionBeam": Entry(lambda: mse.SectionBeam("it", length=1.0, area=2e-4, second_moment_y=1e-9, second_moment_z=1e-9,

@@ -6,6 +6,7 @@ from .beam import RoundBeam as RoundBeam
 from .beam import SectionBeam as SectionBeam
 from .bushing import Bushing as Bushing
 from .circuits import Capacitor as Capacitor
+from .circuits import CurrentSource as CurrentSource
 from .circuits import Inductor as Inductor
 from .circuits import Resistor as Resistor
 from .circuits import Transformer as Transformer

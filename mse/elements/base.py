@@ -435,7 +435,7 @@ class MObject(Defined, Identified, InMotion):
         n = 6 * len(self.frame_names) + len(self.coordinate_names)
         # kernels assume that resting coordinates are zero; other values need the law itself
         if self.kernel is not None and not np.any(q):
-            parts = len(self.parts) - self.defines("power")
+            parts = len(self.parts) - self.has_field()
             energy, gradient, stiffness = np.zeros(1), np.zeros((1, n)), np.zeros((1, parts, n, n))
             memory = self.remember(frames)[None]
             origins = np.array([[f.o for f in frames]])

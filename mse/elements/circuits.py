@@ -6,6 +6,8 @@ its ports, the charge of an element obeys ``dV/dq + dD/dv + d/dt(dT/dv) = e(+) -
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..errors import ModelError
@@ -126,6 +128,26 @@ class Transformer(MObject):
 
     def measure(self, frames, q):
         return [q[0], q[1]]
+
+
+class CurrentSource(_OfCharge):
+    """A current I that flows in at "+" and leaves at "-", whatever the potentials.
+
+    The ``current`` flows at the working point.  In linear models the input is the ``charge`` that flows beside it, whose rate is
+    a current: divide responses to it by ``2j pi f`` for those to a current.
+
+    Examples
+    --------
+    >>> [channel.name for channel in mse.CurrentSource("supply", current=0.1).motors]
+    ['charge']
+    """
+
+    current: Real = Real("I", unit="A", default=0.0)
+
+    motors: ClassVar[dict[str, int]] = {Channel("charge", "C"): 0}
+
+    def constraint(self, frames, q):
+        return [q[0]]
 
 
 class VoltageSource(_OfCharge):

@@ -19,7 +19,21 @@ class Defined:
     @functools.cache
     def exerts_forces(cls) -> bool:
         """Whether objects of this class exert forces at all (sensors and actuators exert none)."""
-        return cls.constrains() or cls.has_energy() or cls.defines("power")
+        return cls.constrains() or cls.has_energy() or cls.defines("power") or cls.carries()
+
+    @classmethod
+    @functools.cache
+    def carries(cls) -> bool:
+        """Whether objects of this class have laws of velocities that steady currents, or other flows, may pass."""
+        names = cls.coordinate_names
+        flows = isinstance(names, property) or any(getattr(name, "is_motion", True) is False for name in names)
+        return flows and any(map(cls.defines, ("kinetic", "dissipation", "damping_matrix", "power")))
+
+    @classmethod
+    @functools.cache
+    def has_field(cls) -> bool:
+        """Whether the first part of the stiffness is that of a power, or of steady flows."""
+        return cls.defines("power") or (cls.carries() and cls.defines("kinetic"))
 
     @classmethod
     @functools.cache

@@ -195,8 +195,8 @@ def _refuse_both(cls: type) -> None:
 
 
 def _name_field(cls: type) -> None:
-    """Put the stiffness of a power into a separate part, the first one: it is not elastic and has no loss."""
-    if cls.defines("power"):
+    """Put the stiffness of a power or of steady flows into a separate part, the first one: it is not elastic and has no loss."""
+    if cls.has_field():
         others = tuple(part for part in cls.parts if part != FIELD) or ("total",)
         cls.parts = (FIELD, *others) if cls.has_energy() else (FIELD,)
 

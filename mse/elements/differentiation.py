@@ -21,7 +21,7 @@ VANISHED = SLOW ** (4 / 9)
 _LINEAR = 1e-9
 
 # laws that records differentiate in another way than the law that they call
-CALLED = {"momenta": "kinetic", "inertia": "kinetic", "drag": "dissipation"}
+CALLED = {"momenta": "kinetic", "inertia": "kinetic", "coenergy": "kinetic", "drag": "dissipation"}
 
 _PLACED = "with frames that have .o (3,) and .U (3, 3), and to return a list of"
 _MOVING = "with frames that have .o, .v, .w (3,) and .U (3, 3)"

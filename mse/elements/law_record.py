@@ -14,7 +14,7 @@ from ..numerics.recorder import Recorded, nodes_of
 from ..validation.arguments import LARGEST
 from .differentiation import CALLED, FramePose, Given, moving
 
-OF_VELOCITIES = ("kinetic", "dissipation", "power", "momenta", "inertia", "drag", "flow_constraint")
+OF_VELOCITIES = ("kinetic", "dissipation", "power", "momenta", "inertia", "drag", "flow_constraint", "coenergy")
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -48,7 +48,8 @@ class Law:
     multiplier.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has forces as values, and
     their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and its slopes by
     velocities as values; "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a
-    content and its slopes by velocities: both have slopes of these by velocities, as a power has.  "flow_constraint" has
+    content and its slopes by velocities: both have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
+    with derivatives by positions at given velocities.  "flow_constraint" has
     flows and their slopes by velocities, row by row, as values.
 
     What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
@@ -87,7 +88,9 @@ class Law:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None
             self._values = _nodes(record, getattr(shadow, CALLED.get(law, law))(moved, q, own), count)
-            if law in ("kinetic", "dissipation"):
+            if law == "coenergy":
+                weights = [record.one]
+            elif law in ("kinetic", "dissipation"):
                 self._expansions, weights = rates, [record.one]
             else:
                 momenta = [slope for value in self._values for slope in slopes(value, rates)]

@@ -172,7 +172,7 @@ def stiffness(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray
         return list(obj.stiffness_parts(frames, q, gravity).values())
     usage = "stiffness_parts(frames, q, gravity)"
     found = called(obj.label, "its stiffness_parts", usage, obj.stiffness_parts, frames, q, gravity)
-    parts = obj.parts[obj.defines("power") :]
+    parts = obj.parts[obj.has_field() :]
     if not isinstance(found, Mapping) or set(found) != set(parts):
         given = ", ".join(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
         raise ModelError(

@@ -21,7 +21,7 @@ from .law_sources import Source, contents, sources
 _LAWS = {
     "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "measure": ("measure",), "kinetic": ("kinetic",),
     "dissipation": ("dissipation",), "power": ("power",), "momenta": ("kinetic",), "inertia": ("kinetic",),
-    "drag": ("dissipation",), "flow_constraint": ("flow_constraint",),
+    "coenergy": ("kinetic",), "drag": ("dissipation",), "flow_constraint": ("flow_constraint",),
 }  # fmt: skip
 # what a class may define that is to be used instead of its law
 _INSTEAD = {
@@ -340,7 +340,7 @@ def differentiated(obj, frames, q, gravity, order: int):
     if order == 0:
         return float(law_values(obj, "energy", frames, q, gravity)[0]), None, None
     values, slopes, second = _of_one(obj, "energy", (frames, q), gravity, order)
-    n, parts = slopes.shape[1], max(1, len(obj.parts) - obj.defines("power"))
+    n, parts = slopes.shape[1], max(1, len(obj.parts) - obj.has_field())
     stiffness = np.zeros((parts, n, n))
     if order == 2:
         stiffness[0] = second
@@ -369,24 +369,27 @@ def _of_one(obj, law: str, place: tuple, given, order: int, values: int = 1) -> 
 def with_power(obj, frames, q, order: int, found):
     """Energy, gradient and stiffness parts of an object, the first part being its power's."""
     energy, gradient, stiffness = found
-    if order == 0 or not obj.defines("power"):
+    if order == 0 or not obj.has_field():
         return found
     n = 6 * len(frames) + len(q)
+    if not obj.defines("power"):  # and nothing flows
+        return energy, gradient, np.concatenate([np.zeros((1, n, n)), *([stiffness] if obj.has_energy() else [])])
     together = Together([obj], "power", Shape(len(frames), len(q), n))
     forces, field = power_forces(together, rows_of([(frames, q)]), order)
     return energy, gradient - forces[0], np.concatenate([field, *([stiffness] if obj.has_energy() else [])])
 
 
 def power_forces(
-    together: Together, rows: np.ndarray, order: int, part: slice = slice(None)
+    together: Together, rows: np.ndarray, order: int, part: slice = slice(None), rates: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Forces (E, n) of powers at rest, and their stiffness (E, n, n), zero below order 2.
+    """Forces (E, n) of powers at rest, or at ``rates`` (E, n), and their stiffness (E, n, n), zero below order 2.
 
     Formulas like a speed's have slopes by positions only away from rest.
     """
     n = together.shape.size
-    forces = together.evaluate(rows, np.zeros(2 * n), 0, part)[0]
+    rates = np.broadcast_to(rates, (len(rows), n))
+    forces = together.evaluate(rows, np.hstack([np.zeros_like(rates), rates]), 0, part)[0]
     if order < 2:
         return forces, np.zeros((len(forces), n, n))
-    slowly = np.concatenate([np.zeros(n), SLOW * directions(n)[0]])
+    slowly = np.hstack([np.zeros_like(rates), rates + SLOW * directions(n)[0]])
     return forces, stiffness_of(forces, together.evaluate(rows, slowly, 1, part)[1], together.shape.frames)

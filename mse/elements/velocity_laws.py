@@ -37,12 +37,21 @@ def of(cls: type[MObject], matrix: str) -> str:
     return law if cls.defines(law) else ""
 
 
-def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[str] | None = None) -> np.ndarray:
+def matrices(
+    objects: Sequence[MObject],
+    law: str,
+    places: Places,
+    notes: list[str] | None = None,
+    flows: np.ndarray | None = None,
+) -> np.ndarray:
     """Second derivatives (E, n, n) of a law by velocities, of objects of one class at frames and internal coordinates.
 
-    ``notes`` receives the notes on laws that cannot be recorded.  Raises ModelError where a law is not quadratic at
-    rest, and where a content has a negative curvature.
+    ``notes`` receives the notes on laws that cannot be recorded.  Velocities are ``flows`` (E, n), or none.  Raises ModelError
+    where a law is not quadratic at rest, and where a content has a negative curvature.
     """
+    if flows is not None:
+        second = next(_at_rest(objects, law, 1, 2, places, notes, flows))[2]
+        return np.where(np.abs(second) > VANISHED, second, 0.0)
     values, slopes, second = map(np.array, zip(*_at_rest(objects, law, 1, 2, places, notes), strict=True))
     for e, obj in enumerate(objects):
         _refuse_irregular(obj, law, values[:, e, 0], slopes[:, e, 0], second[:, e])
@@ -53,12 +62,17 @@ def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[s
     return found
 
 
-def damping_of_power(objects: Sequence[MObject], places: Places, notes: list[str] | None = None) -> np.ndarray:
+def damping_of_power(
+    objects: Sequence[MObject], places: Places, notes: list[str] | None = None, flows: np.ndarray | None = None
+) -> np.ndarray:
     """What velocities change in the forces of powers, at rest: negative slopes (E, n, n), which may be skew in part.
 
     ``notes`` receives the notes on powers that cannot be recorded.  Raises ModelError where these forces have no slope
     at rest.
     """
+    if flows is not None:
+        slopes = next(_at_rest(objects, "power", _size(objects[0]), 2, places, notes, flows))[2]
+        return np.where(np.abs(slopes) > VANISHED, -slopes, 0.0)
     found = _at_rest(objects, "power", _size(objects[0]), 2, places, notes)
     forces, _, slopes = map(np.array, zip(*found, strict=True))
     for e, obj in enumerate(objects):
@@ -66,15 +80,16 @@ def damping_of_power(objects: Sequence[MObject], places: Places, notes: list[str
     return np.where(np.abs(slopes[0]) > VANISHED, -slopes[0], 0.0)
 
 
-def couplings(objects: Sequence[MObject], places: Places) -> np.ndarray | None:
+def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | None = None) -> np.ndarray | None:
     """Skew matrices (E, n, n) of the kinetic coenergies of objects of one class, at rest; None where all are zero.
 
     Of their terms linear in velocities, such as a current times a flux: of ``T = a(x) . v`` the forces are ``-G v`` with
     ``G_ij = da_i/dx_j - da_j/dx_i``.  One law gives the force of a coil and the voltage that its motion induces.  Angular
     velocities are no rates of coordinates, so turns of a frame add ``[a]x``.  The coenergies are known to be regular at rest.
+    At steady ``flows`` (E, n) a is the momentum of these.
     """
     n = _size(objects[0])
-    values, slopes, _ = next(_at_rest(objects, "momenta", n + 1, 1, places))
+    values, slopes, _ = next(_at_rest(objects, "momenta", n + 1, 1, places, flows=flows))
     momenta, slopes = values[:, 1:], slopes[:, 1:]
     found = slopes - slopes.transpose(0, 2, 1)
     for k in range(len(objects[0].frame_names)):
@@ -90,7 +105,13 @@ def _size(obj: MObject) -> int:
 
 
 def _at_rest(
-    objects: Sequence[MObject], law: str, values: int, order: int, places: Places, notes: list[str] | None = None
+    objects: Sequence[MObject],
+    law: str,
+    values: int,
+    order: int,
+    places: Places,
+    notes: list[str] | None = None,
+    flows: np.ndarray | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n) of a law at small velocities, in one direction each."""
     rows, first = rows_of(places), objects[0]
@@ -98,6 +119,8 @@ def _at_rest(
     count, slowly = together.shape.given(law), SLOW * directions(_size(first))
     together.evaluate(rows, directions(count)[0], 0)  # records are compared with the law where it has values
     for velocities in np.hstack([np.zeros((len(slowly), count - slowly.shape[1])), slowly]):
+        if flows is not None:
+            velocities = velocities + np.hstack([np.zeros((len(flows), count - flows.shape[1])), flows])
         yield together.evaluate(rows, velocities, order)
     if notes is not None:
         notes += together.notes

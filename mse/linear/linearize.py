@@ -291,20 +291,25 @@ class Expansion:
                 return found
         objects = [self.wp._topology.elements[k].obj for k in kind.members]
         places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
-        own = []
+        own, flows = [], self._flows(kind)
         if kernel is None:
             if velocities := velocity_laws.of(kind.cls, law):
-                own.append((velocities, velocity_laws.matrices(objects, velocities, places, self.notes)))
+                own.append((velocities, velocity_laws.matrices(objects, velocities, places, self.notes, flows)))
             elif (m := laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates)) is not None:
                 own.append((law, m))
         if law == "damping_matrix" and kind.cls.defines("kinetic"):
-            coupled = velocity_laws.couplings(objects, places)
+            coupled = velocity_laws.couplings(objects, places, flows)
             found += [] if coupled is None else [("kinetic", coupled)]
         for name, m in own:
             self._negative = self._negative or laws.negative_matrix(objects, name, m)
         if powered:  # powers may feed energy into motions, as a controller or a flow does
-            own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
+            own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes, flows)))
         return found + own
+
+    def _flows(self, kind: Kind) -> np.ndarray | None:
+        """Velocities (E, n) of elements of a kind in steady flows; None if nothing flows there."""
+        rates = self.clusters.flows[kind.internal]
+        return np.hstack([np.zeros((len(rates), 6 * kind.count)), rates]) if rates.any() else None
 
     # -- the model --------------------------------------------------------------------------------------------
     def model(

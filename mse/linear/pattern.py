@@ -78,7 +78,9 @@ class LinearPattern:
         """The assembly on clusters instead of units, with its present parameters."""
         if self._clusters is None:
             return assembly  # clusters are units
-        return self._clusters.with_groups(assembly.topology, assembly.groups)
+        found = self._clusters.with_groups(assembly.topology, assembly.groups)
+        found.flows = assembly.flows
+        return found
 
     # -- names ------------------------------------------------------------------------------------------------
     @cached_property

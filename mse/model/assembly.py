@@ -63,6 +63,7 @@ class Assembly:
         self._alike = alike(self.groups)
         self.joined = self._joined()
         self._softened = np.inf
+        self.flows = np.zeros(topology.internal)  # steady rates of internal coordinates
         self.rows = [self._coordinates(g) for g in self.groups]
         self._joined_rows = [self._coordinates(g) if len(g.numbers) > 1 else self.rows[g.number] for g in self.joined]
         self._bodies = {g.numbers: body[g.frames] for g in {*self.groups, *self.joined}}
@@ -137,6 +138,14 @@ class Assembly:
         new = copy.copy(self)
         new.topology, new.groups = topology, groups
         new.joined = new._joined()
+        return new
+
+    def carrying(self, flows: np.ndarray) -> Assembly:
+        """The same assembly with steady flows, the rates (k,) of all internal coordinates."""
+        if np.array_equal(flows, self.flows):
+            return self
+        new = self.with_groups(self.topology, [g.carrying(flows) for g in self.groups])
+        new.flows = flows
         return new
 
     def _joined(self) -> list[Group]:

@@ -42,6 +42,7 @@ class Group:
         self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
         objects = [el.obj for el in self.elements]
         together = by_column(objects) if self.compiled else None
+        self.flows: np.ndarray | None = None  # steady rates (E, c) of internal coordinates, None where nothing flows
         self.spans = np.zeros(len(objects))
         if cls.defines("span"):
             self.spans[:] = [obj.span() for obj in objects] if together is None else together.span()
@@ -55,6 +56,86 @@ class Group:
         self._records = {
             law: Together(objects, law, shape._replace(values=m)) for law, m in values.items() if derived(cls, law)
         }
+
+    # -- steady flows -----------------------------------------------------------------------------------------
+    def carrying(self, flows: np.ndarray) -> Group:
+        """The same group with steady flows, rates (k,) of all internal coordinates of the system."""
+        if not self.cls.carries():
+            return self
+        own = flows[self.internal]
+        if self.flows is None and not own.any():
+            return self
+        new = copy.copy(self)
+        new.flows = own if own.any() else None
+        return new
+
+    def _rates(self, part: slice) -> np.ndarray:
+        """Steady rates of the coordinates (E, n) of members; frames rest."""
+        own = self.flows[part]
+        return np.hstack([np.zeros((len(own), 6 * self.frames.shape[1])), own])
+
+    def _add_flows(
+        self, at: Configuration, order: int, part: slice, gradient: np.ndarray, stiffness: np.ndarray
+    ) -> np.ndarray:
+        """Add ``D_v - dT/dx`` of steady flows to gradients (E, n), ``-d2T/dx2`` to the first part of the stiffness (E, p, n, n).
+
+        Returns energies (E,): minus the coenergy, and efforts of resistances times their charges.
+        """
+        rates, rows, inner = self._rates(part), self._columns(at, part), at.q[self.internal[part]]
+        energy = np.zeros(len(rates))
+        if self.cls.defines("kinetic"):
+            values, slopes, second = self._together("coenergy", 1).evaluate(rows, rates, order, part)
+            energy -= values[:, 0]
+            if order:
+                gradient -= slopes[:, 0]
+            if order == 2:
+                stiffness[:, 0] -= second
+        efforts = self.resisted(at, part, rates)[0]
+        if order:
+            gradient += efforts
+        return energy + np.einsum("ek,ek->e", efforts[:, efforts.shape[1] - inner.shape[1] :], inner)
+
+    def _together(self, law: str, values: int) -> Together:
+        if law not in self._records:
+            shape = Shape(self.frames.shape[1], self.internal.shape[1], values)
+            self._records = self._records | {law: Together([el.obj for el in self.elements], law, shape)}
+        return self._records[law]
+
+    def resisted(self, at: Configuration, part: slice, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes (E, n) of contents by velocities at some rates (E, n), and second derivatives (E, n, n)."""
+        n = rates.shape[1]
+        if self.cls.defines("dissipation"):
+            values, by_places, slopes = self._together("drag", 1 + n).evaluate(self._columns(at, part), rates, 2, part)
+            self._refuse_places(by_places[:, 1:], part)
+            return values[:, 1:], slopes
+        none = np.zeros((len(rates), n)), np.zeros((len(rates), n, n))
+        if not self.cls.defines("damping_matrix"):
+            return none
+        members = range(len(self.members))[part]
+        places = [(at.frames(self.frames[k]), at.q[self.internal[k]]) for k in members]
+        found = laws.matrices([self.elements[k].obj for k in members], "damping_matrix", places, n)
+        return none if found is None else (np.einsum("eij,ej->ei", found, rates), found)
+
+    def _refuse_places(self, slopes: np.ndarray, part: slice) -> None:
+        """Refuse contents whose efforts have slopes (E, n, n) by positions where something flows."""
+        if slopes.any():
+            k = range(len(self.members))[part][int(slopes.any(axis=(1, 2)).argmax())]
+            raise ModelError(
+                f"{self.elements[k].obj.label}: its dissipation depends on positions or charges while a steady flow passes it; "
+                "expected one that depends on velocities alone; keep its resistance constant, or take the flow away"
+            )
+
+    def momenta(self, at: Configuration, rates: np.ndarray) -> np.ndarray:
+        """Slopes (E, n) of kinetic coenergies by velocities, at some rates (E, n)."""
+        if not self.cls.defines("kinetic"):
+            return np.zeros_like(rates)
+        return self._together("momenta", 1 + rates.shape[1]).evaluate(self._columns(at, ALL), rates, 1)[0][:, 1:]
+
+    def powered(self, at: Configuration, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By how much forces (E, n) of powers differ at some rates (E, n) from those at rest, and their slopes (E, n, n)."""
+        rows, none = self._columns(at, ALL), np.zeros_like(rates)
+        forces, _, slopes = self._records["power"].evaluate(rows, np.hstack([none, rates]), 2)
+        return forces - power_forces(self._records["power"], rows, 1)[0], slopes
 
     @property
     def notes(self) -> list[str]:
@@ -177,10 +258,13 @@ class Group:
         """
         found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
         if self.cls.defines("power") and order and follower_factor:
-            forces, field = power_forces(self._records["power"], self._columns(at, part), order, part)
+            rates = 0.0 if self.flows is None else self._rates(part)
+            forces, field = power_forces(self._records["power"], self._columns(at, part), order, part, rates)
             found[1][:] -= follower_factor * forces
             if order == 2:
                 found[2][:, 0] += follower_factor * field
+        if self.flows is not None:
+            found[0][:] += self._add_flows(at, order, part, *found[1:])
         if order == 2 and not summed and self.cls.defines("elastic_parts"):
             for k, parts in zip(range(len(self.members))[part], found[2], strict=True):
                 parts[:] = split(self.elements[k].obj, at.frames(self.frames[k]), parts)
@@ -200,7 +284,7 @@ class Group:
             return energy, gradient, stiffness
         whole, field = (
             stiffness,
-            int(self.cls.defines("power") and not together),
+            int(self.cls.has_field() and not together),
         )  # the power's stiffness goes to the first part
         if field:
             stiffness = np.zeros((count, parts - field, sides, sides))

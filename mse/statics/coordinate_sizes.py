@@ -18,7 +18,8 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
     that takes the same energy: a charge q on a capacitance C between plates on a spring k counts as q / sqrt(C k).
     """
     scale = np.ones(topology.internal)
-    by_law: list[tuple[int, np.ndarray]] = []  # each with the units of its element
+    # each with the units of its element, and whether it has ports
+    by_law: list[tuple[int, np.ndarray, bool]] = []
     for kind in topology.kinds:
         if not kind.own_coordinates:
             continue
@@ -33,7 +34,7 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
                 if typical is not None:
                     scale[number] = size / typical
                 elif _measured(coordinate):
-                    by_law.append((number, topology.unit[frames]))
+                    by_law.append((number, topology.unit[frames], bool(coordinate.ports)))
     if by_law:
         _follow_law(scale, by_law, topology, assembly, at, size)
     return scale
@@ -47,7 +48,8 @@ def _measured(coordinate: Coordinate) -> bool:
 def _follow_law(scale, by_law, topology: Topology, assembly: Assembly, at: Configuration, size: float) -> None:
     """Fill in the scale (k,) of coordinates by the law at the start: see :func:`internal_scale`.
 
-    If the stiffness along a coordinate vanishes, the force of one unit on bodies counts; if that vanishes too, its own force.
+    If the stiffness along a coordinate vanishes, the force of one unit on bodies counts; if that vanishes too, its own force, or
+    for charges with ports the largest one, so that those of a circuit count alike whatever drops along each.
     """
     _, _, gradient, _, k = assembly.total(at, 2)
     k, first = k.tocsr(), 6 * (topology.units - 1)
@@ -56,13 +58,15 @@ def _follow_law(scale, by_law, topology: Topology, assembly: Assembly, at: Confi
     bodies[1:] = diagonal[:first].reshape(-1, 6)[:, :3].max(axis=1, initial=0.0)
     held = bodies[bodies > 0.0]
     typical = float(np.median(held)) if len(held) else 1.0
-    for number, units in by_law:
+    efforts = np.abs(np.nan_to_num(gradient[first:]))
+    largest = float(efforts[[number for number, _, ports in by_law if ports]].max(initial=0.0))
+    for number, units, ports in by_law:
         beside = float(bodies[units].max(initial=0.0)) or typical
         row = k[[first + number]]
         pushes = row.data[row.indices < first]
         found = (
             np.sqrt(diagonal[first + number] / beside),
             float(np.nan_to_num(np.abs(pushes)).max(initial=0.0)) / beside,
-            abs(float(np.nan_to_num(gradient[first + number]))) / (beside * size),
+            (largest if ports else float(efforts[number])) / (beside * size),
         )
         scale[number] = next((x for x in found if x > 0.0), 1.0)

@@ -40,6 +40,7 @@ from .scales import (
 )
 from .stability import Coordinates, Stability, analyze
 from .stages import WHOLE, Stage
+from .steady_flows import carrying
 
 _NOISE = 4.0 * EPS  # of the sum of all energies: rounding of their total
 # Of its slope at the start: below it a constraint has lost its slope (with a hundredth and a hundred times of it
@@ -115,6 +116,8 @@ class MeritFunction:
         """That of a system from a state on, or from its initial poses, with its joints put together there."""
         here = Evaluation.initial(assembly) if start is None else Evaluation(assembly, start)
         at = here.configuration
+        assembly = carrying(assembly, at)
+        here = Evaluation(assembly, here.state, frames=here.frame_poses)
         size = model_size(assembly, at)
         scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)
         if topology.internal:
@@ -130,6 +133,8 @@ class MeritFunction:
     def neighbor(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
         begin = Evaluation(assembly, self.start, measure=self.measure)
+        if (flowing := carrying(assembly, begin.configuration)) is not assembly:
+            assembly, begin = flowing, Evaluation(flowing, self.start, measure=self.measure)
         return replace(self, topology=topology, assembly=assembly, begin=begin, weights=_weights(begin))
 
     def at(self, stage: Stage) -> MeritFunction:

@@ -28,10 +28,12 @@ from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
 from .stages import Reached, Stage, loads_from_little, stages, stiffness_ratios
+from .steady_flows import changed_flows
 from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOWING, StepMethod
 from .working_point import WorkingPoint
 
 _LAST = 20  # steps that a table shows
+_ROUNDS = 50  # searches after which steady flows should have settled
 _AS_THEY_ARE = SearchOptions()  # elastic forces
 
 
@@ -130,7 +132,30 @@ class Relaxation(Shown):
             result = self.result()
             if throw and not result.converged:
                 raise WorkingPointError(failures.message(self._now.merit, self._now.point, result), result)
-            return task.finished(result)
+            return task.finished(self._settled(result, throw))
+
+    def _settled(self, result: WorkingPoint, throw: bool) -> WorkingPoint:
+        """The working point at which steady flows are those of its own positions, on which their efforts may depend."""
+        for _ in range(_ROUNDS):
+            if not result.converged or not changed_flows(result):
+                return result
+            again = relaxation(
+                result._topology,
+                result._assembly,
+                seek=result.seek,
+                load_factor=result.load_factor,
+                start=result,
+                options=None,
+            )
+            while not again.finished:
+                again.step()
+            result = again.result()
+        if throw:
+            raise WorkingPointError(
+                f"{result.name}: steady flows and positions still change each other after {_ROUNDS} searches; expected them to "
+                "settle; start nearer to the equilibrium (at=...)", result
+            )  # fmt: skip
+        return result
 
     @one_thread
     def result(self) -> WorkingPoint:

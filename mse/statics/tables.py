@@ -192,6 +192,12 @@ def reading_table(name: str, units: Mapping[str, str], values: Mapping[str, floa
     return Table(f"{name}: readings", columns, [(n, x, units[n]) for n, x in values.items()])
 
 
+def flow_table(name: str, rates: Mapping[str, float]) -> Table:
+    """Steady flows."""
+    rows = [(coordinate, rate, getattr(coordinate, "flow_unit", "")) for coordinate, rate in rates.items()]
+    return Table(f"{name}: steady flows", ("coordinate", Column("flow", digits=9), "unit"), rows)
+
+
 def port_table(name: str, efforts: Mapping[str, float]) -> Table:
     """Efforts at ports."""
     columns = ("port", Column("effort", digits=9))

@@ -24,12 +24,12 @@ from ..numerics.tangent import Tangent
 from ..pose import Pose
 from ..results import Result
 from .cautions import cautions
+from .flows_and_potentials import OfCircuits
 from .forces import (
     forces_on_frames,
     joint_reactions,
     link_reactions,
     net_force_on_clusters,
-    potentials,
     slack,
     tensions,
     twists,
@@ -45,7 +45,6 @@ from .tables import (
     coordinate_table,
     force_table,
     internal_table,
-    port_table,
     pose_table,
     pull_table,
     reaction_table,
@@ -65,7 +64,7 @@ if TYPE_CHECKING:
 
 
 @arguments_by_name
-class WorkingPoint(Result, Judged, Showing):
+class WorkingPoint(Result, Judged, OfCircuits, Showing):
     """Poses, forces and stability of a system in static equilibrium; made by :meth:`.MSystem.find_working_point`.
 
     Attributes
@@ -238,14 +237,6 @@ class WorkingPoint(Result, Judged, Showing):
         names = self.coordinate_names[6 * (self._topology.units - 1) :]
         found = dict(zip(names, self.state.q.tolist(), strict=True))
         return Named("internal coordinate", found, partial(internal_table, self.name))
-
-    @cached_property
-    def potentials(self) -> Named[float]:
-        """Effort at every port by name, ``potentials["coil.+"]``: V, Pa, K; zero at earth, and at open ports' own junctions.
-
-        Multipliers of the junctions; :meth:`.MSystem.connect` says which junction is the reference of a part without earth.
-        """
-        return Named("port", potentials(self._assembly, self.multipliers), partial(port_table, self.name))
 
     # -- forces -----------------------------------------------------------------------------------------------
     @cached_property

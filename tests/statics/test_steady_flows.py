@@ -1,0 +1,253 @@
+"""Steady currents at working points: networks against nodal analysis, biased coils against closed forms."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import mse
+from mse.elements.parameters import Real
+
+
+def wired(system, *branches):
+    """Add branches (object, from node, to node) between named nodes; "0" is earth."""
+    nodes = {"0": [system.earth]}
+    for obj, a, b in branches:
+        if obj.system is None:
+            system.add(obj)
+        nodes.setdefault(a, []).append(obj.port("+"))
+        nodes.setdefault(b, []).append(obj.port("-"))
+    for ports in nodes.values():
+        if len(ports) > 1:
+            system.connect(*ports)
+    return system
+
+
+def resistor(name, value, a, b):
+    return mse.Resistor(name, resistance=value), a, b
+
+
+def bridge(voltage=9.0):
+    return wired(
+        mse.MSystem("bridge"),
+        (mse.VoltageSource("source", voltage=voltage), "s", "0"),
+        resistor("inside", 5.0, "s", "a"),
+        resistor("ab", 120.0, "a", "b"),
+        resistor("b0", 180.0, "b", "0"),
+        resistor("ac", 270.0, "a", "c"),
+        resistor("c0", 100.0, "c", "0"),
+        resistor("wire", 40.0, "b", "d"),
+        (mse.Inductor("coil", inductance=0.15), "d", "c"),
+    )
+
+
+def test_currents_of_a_bridge():
+    point = bridge().find_working_point()
+    potentials = [point.potentials[port] for port in ("ab.+", "b0.+", "c0.+")]
+    assert potentials == pytest.approx([8.7114840656, 4.1088063360, 3.4876485008], rel=1e-9)
+    assert point.flows["coil.charge"] == pytest.approx(15.5289458797e-3, rel=1e-9)
+    assert point.flows["source.charge"] == pytest.approx(-point.flows["inside.charge"], rel=1e-12)
+    assert point.stable and not point.free and "A" in str(point.flows)
+    (mode,) = point.linearize().modes(damped=True)
+    assert mode.eigenvalue == pytest.approx(-1236.671039207, rel=1e-9)
+
+
+def test_currents_follow_a_parameter():
+    point = bridge().find_working_point()
+    half = point.update({"source.voltage": 4.5})
+    assert half.flows["coil.charge"] == pytest.approx(0.5 * point.flows["coil.charge"], rel=1e-12)
+    assert not any(point.update({"source.voltage": 0.0}).flows.values())
+    system = bridge(0.0)
+    assert not any(system.find_working_point().flows.values())
+    system["source"].voltage = 9.0
+    assert system.find_working_point().flows["coil.charge"] == pytest.approx(point.flows["coil.charge"], rel=1e-12)
+
+
+def test_steady_currents_are_in_files(tmp_path):
+    point = bridge().find_working_point()
+    point.save(tmp_path / "point.json")
+    again = mse.read_model(tmp_path / "point.json")
+    assert again.flows["coil.charge"] == pytest.approx(point.flows["coil.charge"], rel=1e-12)
+    assert dict(again.potentials) == pytest.approx(dict(point.potentials), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_resistors_and_sources_against_nodal_analysis(seed):
+    """Of resistors, voltage sources behind resistors, current sources, and capacitors, which carry nothing."""
+    rng, n = np.random.default_rng(seed), 6
+    pairs = [(k, k + 1) for k in range(n - 1)] + [tuple(rng.choice(n, 2, replace=False)) for _ in range(8)]
+    values = rng.uniform(1.0, 100.0, len(pairs))
+    y, pushed, branches = np.zeros((n, n)), np.zeros(n), []
+    for k, ((a, b), r) in enumerate(zip(pairs, values, strict=True)):
+        across = np.eye(n)[a] - np.eye(n)[b]
+        y += np.outer(across, across) / r
+        branches.append(resistor(f"r{k}", r, str(a), f"m{k}" if k < 3 else str(b)))
+        if k < 3:  # a source in series
+            u = rng.normal()
+            branches.append((mse.VoltageSource(f"u{k}", voltage=u), f"m{k}", str(b)))
+            pushed += across * u / r
+    for k in range(2):
+        a, b = rng.choice(n, 2, replace=False)
+        current = rng.normal()
+        branches.append((mse.CurrentSource(f"i{k}", current=current), str(a), str(b)))
+        pushed += current * (np.eye(n)[b] - np.eye(n)[a])
+    branches.append((mse.Capacitor("c", capacitance=1e-6), "1", "4"))
+    e = np.concatenate([[0.0], np.linalg.solve(y[1:, 1:], pushed[1:])])
+    order = rng.permutation(len(branches))
+    point = wired(mse.MSystem("network"), *(branches[k] for k in order)).find_working_point()
+    for obj, a, b in branches:
+        for port, node in (("+", a), ("-", b)):
+            if not node.startswith("m"):
+                assert point.potentials[f"{obj.name}.{port}"] == pytest.approx(e[int(node)], rel=1e-9, abs=1e-12)
+    assert point.internal["c.charge"] == pytest.approx(1e-6 * (e[1] - e[4]), rel=1e-9, abs=1e-18)
+    assert point.flows["c.charge"] == 0.0
+
+
+class Lamp(mse.MObject):
+    """D = a v^2/2 + b v^4/4: a resistance that rises with its current."""
+
+    first: Real = Real("at little current", unit="ohm", default=2.0)
+    third: Real = Real("with the square of the current", unit="ohm/A2", default=30.0)
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+
+    def dissipation(self, frames, q, v):
+        return 0.5 * self.first * v[0] ** 2 + 0.25 * self.third * v[0] ** 4
+
+
+def test_a_lamp_has_the_current_and_the_slope_of_its_curve():
+    system = wired(
+        mse.MSystem("lamp"),
+        (mse.VoltageSource("source", voltage=6.0), "a", "0"),
+        (Lamp("lamp"), "a", "b"),
+        (mse.Inductor("coil", inductance=0.1), "b", "0"),
+    )
+    point = system.find_working_point()
+    current = brentq(lambda i: 2.0 * i + 30.0 * i**3 - 6.0, 0.0, 3.0, xtol=1e-15)
+    assert point.flows["lamp.charge"] == pytest.approx(current, rel=1e-12)
+    (mode,) = point.linearize().modes(damped=True)
+    assert mode.eigenvalue == pytest.approx(-(2.0 + 90.0 * current**2) / 0.1, rel=1e-9)
+
+
+class Saturating(mse.MObject):
+    """T = L v^2/2 - b v^4/4."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+
+    def kinetic(self, frames, q, v):
+        return 0.5 * 0.1 * v[0] ** 2 - 0.25 * 0.02 * v[0] ** 4
+
+
+def test_a_coil_that_saturates_has_less_inductance_at_its_current():
+    system = wired(
+        mse.MSystem("saturating"),
+        (mse.VoltageSource("source", voltage=3.0), "a", "0"),
+        resistor("wire", 3.0, "a", "b"),
+        (Saturating("coil"), "b", "0"),
+    )
+    (mode,) = system.find_working_point().linearize().modes(damped=True)
+    assert mode.eigenvalue == pytest.approx(-3.0 / (0.1 - 3.0 * 0.02), rel=1e-9)
+
+
+# -- with bodies ----------------------------------------------------------------------------------------------------------
+class Magnet(mse.MObject):
+    """A coil of inductance 0.05 + 0.08/(1 + x/0.004) H and 8 ohm on frame 0, x below it an iron body on frame 1."""
+
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+
+    def kinetic(self, frames, q, v):
+        x = frames[0].o[2] - frames[1].o[2]
+        return 0.5 * (0.05 + 0.08 / (1 + x / 0.004)) * v[0] ** 2
+
+    def dissipation(self, frames, q, v):
+        return 0.5 * 8.0 * v[0] ** 2
+
+
+class Amplifier(mse.MObject):
+    """A voltage 6000 (x - 0.004) + 100 x' between its ports, of the same frames."""
+
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+
+    def power(self, frames, q, v, given):
+        x, rate = frames[0].o[2] - frames[1].o[2], given.frames[0].v[2] - given.frames[1].v[2]
+        return -(6000.0 * (x - 0.004) + 100.0 * rate) * v[0]
+
+
+def levitation(controlled):
+    system = mse.MSystem("levitation", gravity=(0, 0, -9.81))
+    body = system.add(mse.RigidBody("body", mass=0.06, inertia=1e-5, at=mse.Pose.dz(-0.004)))
+    system.add(mse.Prismatic("guide"), between=(body, system.ground))
+    coil = system.add(Magnet("coil"), between=(system.ground, body))
+    branches = [(mse.VoltageSource("source", voltage=3.8817727909), "a", "0"), (coil, "b" if controlled else "a", "0")]
+    if controlled:
+        branches.append((system.add(Amplifier("amplifier"), between=(system.ground, body)), "b", "a"))
+    return wired(system, *branches)
+
+
+def test_a_levitated_body_falls_without_control():
+    point = levitation(False).find_working_point(seek="nearest")
+    assert point.poses["body.center"].o[2] == pytest.approx(-0.004, rel=1e-9)
+    assert point.flows["coil.charge"] == pytest.approx(0.4852215988597, rel=1e-9)
+    assert not point.stable
+    roots = sorted((mode.eigenvalue for mode in point.linearize().modes(damped=True)), key=lambda s: s.real)
+    assert roots[-1] == pytest.approx(45.6368870564, rel=1e-9)
+    assert roots[0] == pytest.approx(-67.2628879727 + 15.8915557631j, rel=1e-9)
+
+
+def test_a_levitated_body_is_held_by_control():
+    """Its amplifier has no energy, so eigenvalues decide."""
+    point = levitation(True).find_working_point(seek="nearest")
+    assert point.poses["body.center"].o[2] == pytest.approx(-0.004, rel=1e-9)
+    assert point.stable
+    roots = sorted((mode.eigenvalue for mode in point.linearize().modes(damped=True)), key=lambda s: s.real)
+    assert roots[0] == pytest.approx(-59.2608629406, rel=1e-9)
+    assert roots[1] == pytest.approx(-14.8140129742 + 203.9367265968j, rel=1e-9)
+
+
+# -- refusals -------------------------------------------------------------------------------------------------------------
+def source(name, voltage):
+    return mse.VoltageSource(name, voltage=voltage), "a", "0"
+
+
+SHORTED = (source("one", 5.0), source("two", 3.0), resistor("r", 2.0, "a", "0"))
+COIL = (source("one", 5.0), (mse.Inductor("coil", inductance=1.0), "a", "0"))
+FED = (source("one", 5.0), resistor("r", 2.0, "a", "0"), (mse.CurrentSource("feed", current=1.0), "0", "b"))
+
+
+@pytest.mark.parametrize(
+    "branches, told",
+    [
+        (SHORTED, "one.charge, two.charge is limited by nothing"),
+        (COIL, "one.charge, coil.charge is limited by nothing"),
+        (FED, "currents of feed.charge 1 A do not add up"),
+    ],
+)
+def test_flows_without_a_limit_are_refused(branches, told):
+    with pytest.raises(mse.ModelError, match=told):
+        wired(mse.MSystem("bad"), *((obj.copy(obj.name), a, b) for obj, a, b in branches)).find_working_point()
+
+
+class Rheostat(Magnet):
+    def dissipation(self, frames, q, v):
+        return 0.5 * (8.0 + frames[0].o[2] - frames[1].o[2]) * v[0] ** 2
+
+
+def test_a_resistance_that_depends_on_the_position_is_refused():
+    system = mse.MSystem("rheostat")
+    body = system.add(mse.RigidBody("body", mass=1.0))
+    system.add(mse.Spring("spring", stiffness=10.0), between=(body, system.ground))
+    coil = system.add(Rheostat("coil"), between=(system.ground, body))
+    wired(system, (mse.VoltageSource("source", voltage=1.0), "a", "0"), (coil, "a", "0"))
+    with pytest.raises(mse.ModelError, match="Rheostat 'coil': its dissipation depends on positions"):
+        system.find_working_point()
+
+
+def test_a_loop_without_resistance_beside_a_steady_current_is_refused():
+    system = mse.MSystem("shorted")
+    core = system.add(mse.Transformer("core", primary=1.0, secondary=1.0, coupling=0.5))
+    wired(system, (mse.VoltageSource("source", voltage=1.0), "a", "0"), resistor("r", 1.0, "a", "b"))
+    system.connect("r.-", core.port("1+"))
+    system.connect(core.port("1-"), system.earth)
+    system.connect(core.port("2+"), core.port("2-"))
+    with pytest.raises(mse.ModelError, match=r"loop of core.charge2 has no resistance"):
+        system.find_working_point()
