@@ -35,8 +35,9 @@ class NotElementary(StepFailed):
 class Bodies:
     """A system of rigid bodies on joints as arrays, with room to evaluate it in."""
 
-    def __init__(self, equations: Equations, model: Model, followed: list[tuple[int, int, int]]):
-        self.equations, self.model, self.followed = equations, model, followed
+    def __init__(self, equations: Equations, model: Model, holding: list[Seat], measuring: list[Seat]):
+        self.equations, self.model, self.holding, self.measuring = equations, model, holding, measuring
+        self.followed = [(*m.joint, m.angle) for m in measuring]
         bodies, rows = len(model.bodies), len(model.held)
         self.held = int(model.joints[len(model.joints) - len(model.springs) - 1, 7]) if rows else 0
         sizes = model.fronts[:, 2]
@@ -71,7 +72,7 @@ class Bodies:
         holding, measuring = found
         model = _model(equations, holding, measuring)
         # numba compiles for each layout of arrays
-        return cls(equations, Model(*map(np.ascontiguousarray, model)), [m.memory for m in measuring])
+        return cls(equations, Model(*map(np.ascontiguousarray, model)), holding, measuring)
 
     def chart(self, state: State) -> BodiesChart:
         """Coordinates about the poses of a state."""
@@ -146,14 +147,18 @@ class BodiesChart:
 class Seat(NamedTuple):
     """A joint between two bodies: its ``places`` (2, 4, 3), origin and axes on each, and ``rows``, factors (15,) and constants.
 
-    One that measures has four numbers of a ``spring``, and the place of its value in the ``memory``: group, element, number.
+    ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has measures and
+    their targets; one that measures has the ``code`` of what it measures, and four numbers of a ``spring``.
     """
 
     bodies: np.ndarray
     places: np.ndarray
     rows: list[tuple[np.ndarray, float]]
+    joint: tuple[int, int]
+    angle: int
+    held: tuple[tuple[int, float], ...] = ()
+    code: int = -1
     spring: tuple[float, ...] = ()
-    memory: tuple[int, int, int] = (0, 0, 0)
 
 
 def _own_groups(equations: Equations) -> list[Group]:
@@ -196,11 +201,16 @@ def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
             if any(row is None for row in rows) or (pair[0] == pair[1] != 0):
                 return None
             if rows and pair.any():
-                holding.append(Seat(pair, places, rows))
+                targets = own[joints.TARGET : joints.TARGET + len(held)].tolist()
+                codes = own[joints.HELD + 1 : joints.HELD + 1 + len(held)].astype(int).tolist()
+                free = own[joints.FREE + 1 : joints.FREE + 1 + int(own[joints.FREE])].astype(int).tolist()
+                turn = 6 + free.index(joints.ANGLE) if joints.ANGLE in free else -1
+                held = tuple(zip(codes, targets, strict=True))
+                holding.append(Seat(pair, places, rows, (g.number, k), turn, held))
             if g in own_groups and pair.any():
                 for r, code, spring in _springs(g, k):
                     rows = [(factors, 0.0) for factors in joints.proportional(code)]
-                    measuring.append(Seat(pair, places, rows, spring, (g.number, k, 6 + r)))
+                    measuring.append(Seat(pair, places, rows, (g.number, k), 6 + r, (), code, spring))
     return holding, measuring
 
 

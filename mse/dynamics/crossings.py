@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from ..analysis.time.response import Crossing
 from ..numerics.precision import EPS, NOTHING
 from ..validation.arguments import mapping, number
-from .explicit import Moment, Step
+from .moments import Moment, Step
 from .outputs import Outputs
 
 # Parts of a step at whose ends outputs are looked at: two crossings within one part stay unseen.  With two and with eight of them

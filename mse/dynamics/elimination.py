@@ -28,7 +28,7 @@ def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray) -> Fronts
 
     Rows of joint e are numbered from ``first_row[e]`` to ``first_row[e + 1]``.
     """
-    hangs_on, order = _spanned(bodies, joints)
+    hangs_on, order = spanned(bodies, joints)
     tree = np.zeros(len(joints), dtype=bool)
     tree[[e for e in hangs_on.values() if e >= 0]] = True
     ends = [sorted({int(b) for b in pair if b}) for pair in joints]
@@ -56,7 +56,7 @@ def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray) -> Fronts
     return _arranged(bodies, joints, first_row, tree, left_of)
 
 
-def _spanned(bodies: int, joints: np.ndarray) -> tuple[dict[int, int], dict[int, int]]:
+def spanned(bodies: int, joints: np.ndarray) -> tuple[dict[int, int], dict[int, int]]:
     """The joint that each body hangs on, -1 for none, and the body on the other side, 0 for the ground; nearest to it first."""
     touching: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
     for e, (one, two) in enumerate(joints.tolist()):

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate._ivp import dop853_coefficients as dop853
 
 from ..errors import ModelError
-from ..model.configuration import State
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, BodiesChart, NotElementary
 from .charts import Chart, StepFailed
+from .moments import Moment, Step
+from .trees import TreeSteps
 
 # rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
 # of it tests/dynamics/test_explicit.py passes.
@@ -43,42 +43,19 @@ _EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
 _ERRORS = np.array([dop853.E5[:-1], dop853.E3[:-1]])
 
 
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """A moment of a motion: ``state`` at ``time`` (s), velocities v (n,), and the work (J) of dampers and of other forces so far.
-
-    ``step`` (s) is the next step's length, None at the start of a run; ``origin`` the moment at which the step that this was
-    interpolated in begins, None where it begins here.
-    """
-
-    time: float
-    state: State
-    v: np.ndarray
-    damped: float = 0.0
-    driven: float = 0.0
-    step: float | None = None
-    origin: Moment | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A step from ``begin`` to ``end``; ``at(t)`` are the moments between."""
-
-    begin: Moment
-    end: Moment
-    at: Callable[[float], Moment]
-    evaluations: int
-
-
 class Stepper:
-    """Steps of a system with a relative tolerance."""
+    """Steps of a system with a relative tolerance; many may be made at once if a run goes ``until`` a time (s)."""
 
-    def __init__(self, equations: Equations, rtol: float):
-        self.equations, self.rtol = equations, rtol
+    def __init__(self, equations: Equations, rtol: float, until: float | None = None):
+        self.equations, self.rtol, self._until = equations, rtol, until
         self._bodies = Bodies.of(equations)
+        self._tree = TreeSteps.of(self._bodies, rtol, (_SLOW, NOTHING, _TURN, _SAFE, _LEAST, _MOST))
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`StepFailed` where there is none."""
+        if self._tree is not None:
+            with suppress(NotElementary):
+                return self._tree.step(begin, self._until)
         if self._bodies is not None:
             with suppress(NotElementary):
                 return _Steps(self.equations, self.rtol, begin, self._bodies.chart(begin.state)).taken()

@@ -15,7 +15,7 @@ from ..model.configuration import Configuration
 from ..model.groups import Group
 from ..numerics.precision import EPS
 from .accelerations import Equations
-from .explicit import Moment, Step
+from .moments import Moment, Step
 
 # Points of a step at which powers are taken: their polynomial is exact to the order of the steps.  With two more
 # tests/dynamics/test_ledger.py passes.

@@ -11,7 +11,7 @@ import numpy as np
 from ..analysis.time.asked import Asked
 from ..model.configuration import State
 from .accelerations import Equations
-from .explicit import Moment
+from .moments import Moment
 
 _MATRIX = [f"U[{i}][{j}]" for i in range(3) for j in range(3)]
 

@@ -26,9 +26,10 @@ from ..validation.file_access import file_path
 from .accelerations import Equations
 from .charts import displaced
 from .crossings import LEVELS, Watch
-from .explicit import Moment, StepFailed, Stepper
+from .explicit import StepFailed, Stepper
 from .input_forces import INPUTS, InputForces
 from .ledger import unaccounted
+from .moments import Moment
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
@@ -173,7 +174,7 @@ class _Run:
         file: Recording | None = None,
     ) -> Trajectory | TimeResponse:  # fmt: skip
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
-        stepper, switches = Stepper(self.equations, self.rtol), Switches(self.equations)
+        stepper, switches = Stepper(self.equations, self.rtol, float(times[-1])), Switches(self.equations)
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
         if file is not None:
             self._in(file, begin)

@@ -23,7 +23,7 @@ from ..statics.stability import Growth, Motion
 from ..validation.arguments import find, mapping, number, whole
 from .accelerations import Equations, all_reactions
 from .coordinates import NamedCoordinates
-from .explicit import Moment
+from .moments import Moment
 from .simulate import refuse_unfit
 from .start import Given, placed
 from .steady import Kinematics, Turning, settled

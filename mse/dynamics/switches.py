@@ -9,7 +9,8 @@ import numpy as np
 from ..validation.arguments import called
 from .accelerations import Equations
 from .crossings import parts
-from .explicit import Moment, Step, Stepper
+from .explicit import Stepper
+from .moments import Moment, Step
 
 # times rtol, of the size of the system: a step that begins so near to a switch has passed it.  With a tenth and ten times of it
 # tests/dynamics/test_switches.py passes.

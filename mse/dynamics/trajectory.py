@@ -21,9 +21,10 @@ from ..statics.named import Named
 from ..validation.arguments import find, number
 from .accelerations import Equations, all_reactions
 from .coordinates import NamedCoordinates
-from .explicit import Moment, Stepper
+from .explicit import Stepper
 from .input_forces import InputForces
 from .ledger import energies, momentum, stored, works
+from .moments import Moment
 
 if TYPE_CHECKING:
     from ..linear.linear_model import LinearModel

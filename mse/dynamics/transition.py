@@ -19,7 +19,8 @@ from ..numerics.blas_threads import one_thread
 from ..numerics.precision import DEPENDENT
 from ..results import Result
 from .about import Moving, about
-from .explicit import Moment, Stepper
+from .explicit import Stepper
+from .moments import Moment
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory

@@ -36,7 +36,7 @@ from .rotations import TURN, WHOLE, put_rotation_vector
 _LINEAR, _TILT, _LOG, _ANGLE = 0, 1, 2, 3
 # kind, coefficients of a sine u and a cosine t in the scalars (d_i, R row by row, o0 - o1), and what is added to t
 KIND = np.array([_LINEAR] * 3 + [_TILT] * 2 + [_LOG] * 3 + [_LINEAR] + [_ANGLE] * 3 + [_LINEAR] * 3)
-ROTATION, PLACE = 5, 12  # the first measures of log(R) and of o0 - o1
+ROTATION, ANGLE, PLACE = 5, 9, 12  # the first measures of log(R), the angle about a_3, and the first of o0 - o1
 _SCALARS = 15
 _U = np.zeros((len(KIND), _SCALARS))
 _T = np.zeros((len(KIND), _SCALARS))

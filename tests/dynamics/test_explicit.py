@@ -7,7 +7,8 @@ import mse
 from mse import Pose
 from mse.dynamics import explicit
 from mse.dynamics.accelerations import Equations
-from mse.dynamics.explicit import Moment, Stepper
+from mse.dynamics.explicit import Stepper
+from mse.dynamics.moments import Moment
 from mse.model.evaluation import Evaluation
 from mse.model.joint_assembly import put_together
 from mse.model.variants import prepared

@@ -1,0 +1,205 @@
+"""Steps of trees of rigid bodies by the method of order 8 of Dormand and Prince, many in one call.
+
+Coefficients and control of the error are those of DOP853 (E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential
+Equations I, 1993, II.5 and II.6), but an error is that of the coordinate with the largest one.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kept, part
+from .trees import BALL, HINGE, SLIDE, accelerate, begin_step, place, put_bodies
+
+REACHED, FAILED, NO_INERTIA = 0, 1, 2
+
+
+class Method(NamedTuple):
+    """Coefficients, and what steps keep to.
+
+    ``weights`` (16, 16) of the stages, of which the first twelve make a step; ``last`` (12,) of its end; ``errors`` (2, 12) of
+    its errors of orders 5 and 3.  ``limits`` are the relative tolerance, the size of the system (m), the share of the largest
+    speed below which speeds are as exact as this one, the least relative change of a time, and how far a ball joint turns in a
+    step (rad); ``factors`` are those on the step that an error allows, at least and at most (Hairer's).
+    """
+
+    weights: np.ndarray
+    last: np.ndarray
+    errors: np.ndarray
+    limits: np.ndarray
+    factors: np.ndarray
+
+
+class Passed(NamedTuple):
+    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), works of dampers
+    (J), the lengths (s) of steps that were foreseen there, zero for none; lengths of steps that were made, and their evaluations.
+    """
+
+    o: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    angles: np.ndarray
+    time: np.ndarray
+    damped: np.ndarray
+    foreseen: np.ndarray
+    made: np.ndarray
+    asked: np.ndarray
+
+
+@part
+def _put_stages(tree, work, method, y, h, first, last, slopes, point):
+    """Slopes (s, 2 n + 1) of stages of a step h from y; whether all joints have inertia."""
+    for s in range(first, last):
+        for i in range(y.shape[0]):
+            point[i] = 0.0
+        for j in range(s):
+            x, row = method.weights[s, j], slopes[j]
+            if x != 0.0:
+                for i in range(y.shape[0]):
+                    point[i] += x * row[i]
+        for i in range(y.shape[0]):
+            point[i] = y[i] + h * point[i]
+        place(tree, work, point)
+        if not accelerate(tree, work, point, slopes[s]):
+            return False
+    return True
+
+
+@part
+def _put_tolerances(tree, work, method, v, tolerances):
+    """Absolute tolerances (2 n,) of coordinates and rates, from accelerations; the speed (m/s) of what moves fastest."""
+    n, size, speed, pull = tolerances.shape[0] // 2, method.limits[1], 0.0, 0.0
+    for i in range(v.shape[0]):
+        speed = max(speed, abs(v[i]) * (size if i % 6 >= 3 else 1.0))
+    for k in range(1, tree.nodes.shape[0]):
+        for i in range(3):
+            pull = max(pull, abs(work.a[k, i] + tree.gravity[i]), size * abs(work.a[k, 3 + i]))
+    speed = max(speed, sqrt(size * pull))
+    if speed == 0.0:
+        speed = size
+    for k in range(1, tree.nodes.shape[0]):
+        kind, at = tree.nodes[k, 1], tree.nodes[k, 2]
+        metric = 1.0 if kind == SLIDE else size
+        for i in range(at, at + (3 if kind == BALL else 1 if kind else 0)):
+            tolerances[i] = method.limits[0] * size / metric
+            tolerances[n + i] = method.limits[0] * method.limits[2] * speed / metric
+    return speed
+
+
+@part
+def _error(method, y, end, h, slopes, tolerances):
+    """The largest error of a coordinate in tolerances."""
+    largest = 0.0
+    for i in range(tolerances.shape[0]):
+        fifth = third = 0.0
+        for s in range(12):
+            fifth += method.errors[0, s] * slopes[s, i]
+            third += method.errors[1, s] * slopes[s, i]
+        scale = tolerances[i] + method.limits[0] * max(abs(y[i]), abs(end[i]))
+        fifth, third = (fifth / scale) ** 2, (third / scale) ** 2
+        x = fifth + 0.01 * third
+        if not x < np.inf:
+            return np.inf
+        if x > 0.0:
+            largest = max(largest, h * fifth / sqrt(x))
+    return largest
+
+
+@part
+def _first_length(tree, work, method, y, tolerances, slopes, point):
+    """The length of a first step, from the sizes of rates and of their change (Hairer, II.4)."""
+    near = rate = change = 0.0
+    for i in range(tolerances.shape[0]):
+        scale = tolerances[i] + method.limits[0] * abs(y[i])
+        near, rate = max(near, abs(y[i]) / scale), max(rate, abs(slopes[0, i]) / scale)
+    h = 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
+    for i in range(y.shape[0]):
+        point[i] = y[i] + h * slopes[0, i]
+    place(tree, work, point)
+    if not accelerate(tree, work, point, slopes[1]):
+        return h
+    for i in range(tolerances.shape[0]):
+        scale = tolerances[i] + method.limits[0] * abs(y[i])
+        change = max(change, abs(slopes[1, i] - slopes[0, i]) / scale / h)
+    most = max(rate, change)
+    return min(100.0 * h, max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** 0.125)
+
+
+@kept(nogil=True)
+def march(tree, work, method, passed, until):
+    """Make steps until a time (s) is passed or there is no room for more: how many, and what ended them."""
+    many, n = tree.nodes.shape[0], 0
+    for k in range(1, many):
+        n += 3 if tree.nodes[k, 1] == BALL else 1 if tree.nodes[k, 1] else 0
+    y, end, point, slopes = np.zeros(2 * n + 1), np.zeros(2 * n + 1), np.zeros(2 * n + 1), np.zeros((12, 2 * n + 1))
+    tolerances = np.zeros(2 * n)
+    safe, least, most = method.factors[0], method.factors[1], method.factors[2]
+    for s in range(passed.made.shape[0]):
+        time, v, angles = passed.time[s], passed.v[s], passed.angles[s]
+        if time >= until:
+            return s, REACHED
+        begin_step(tree, work, passed.o[s], passed.u[s], v, angles, y)
+        y[2 * n] = passed.damped[s]
+        if not _put_stages(tree, work, method, y, 0.0, 0, 1, slopes, point):
+            return s, NO_INERTIA
+        speed = _put_tolerances(tree, work, method, v, tolerances)
+        h, longest, follows = passed.foreseen[s], np.inf, most
+        for k in range(1, many):
+            if tree.nodes[k, 1] == BALL:
+                x, at = 0.0, n + tree.nodes[k, 2]
+                for i in range(at, at + 3):
+                    x += y[i] * y[i]
+                if x > 0.0:
+                    longest = min(longest, method.limits[4] / sqrt(x))
+        passed.asked[s] = 1
+        if h == 0.0:
+            h = _first_length(tree, work, method, y, tolerances, slopes, point)
+            passed.asked[s] = 2
+        h = min(h, longest)
+        shortest = method.limits[3] * max(method.limits[1] / speed, abs(time))
+        while True:
+            h = max(h, shortest)
+            if not _put_stages(tree, work, method, y, h, 1, 12, slopes, point):
+                return s, NO_INERTIA
+            passed.asked[s] += 11
+            for i in range(2 * n + 1):
+                x = 0.0
+                for j in range(12):
+                    x += method.last[j] * slopes[j, i]
+                end[i] = y[i] + h * x
+            error = _error(method, y, end, h, slopes, tolerances)
+            change = min(most, safe * error**-0.125) if error > 0.0 else most
+            if error < 1.0:
+                break
+            if h <= shortest or not h > 0.0:
+                return s, FAILED
+            h, follows = h * (max(least, change) if change < 1.0 else least), 1.0
+        place(tree, work, end)
+        put_bodies(tree, work, passed.o[s + 1], passed.u[s + 1], passed.v[s + 1])
+        for k in range(many):
+            passed.angles[s + 1, k] = angles[k]
+            if tree.nodes[k, 1] == HINGE:
+                passed.angles[s + 1, k] += end[tree.nodes[k, 2]]
+        passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, end[2 * n], h
+        passed.foreseen[s + 1] = h * min(follows, change)
+    return passed.made.shape[0], REACHED
+
+
+@kept(nogil=True)
+def again(tree, work, method, o, u, v, angles, y, h, slopes):
+    """Slopes (16, 2 n + 1) of a step h that was made before, with those between, and where y (2 n + 1,) it begins."""
+    damped, point = y[y.shape[0] - 1], np.zeros(y.shape[0])
+    begin_step(tree, work, o, u, v, angles, y)
+    y[y.shape[0] - 1] = damped
+    _put_stages(tree, work, method, y, h, 0, 16, slopes, point)
+
+
+@kept(nogil=True)
+def put_between(tree, work, o, u, v, angles, y, at, o_at, u_at, v_at):
+    """Poses and velocities of bodies at the coordinates ``at`` (2 n + 1,) of a step that begins at o, u, v."""
+    begin_step(tree, work, o, u, v, angles, y)
+    place(tree, work, at)
+    put_bodies(tree, work, o_at, u_at, v_at)

@@ -1,0 +1,111 @@
+"""Trees of joints in their own coordinates: compared with whole systems, to the bit where runs are cut, linear in size."""
+
+import numpy as np
+import pytest
+import textbook as book
+
+import mse
+from mse import Pose
+from mse.dynamics import explicit
+from mse.dynamics.trees import TreeSteps
+
+
+def body(name, at, mass=1.0):
+    frames = {"one": Pose.dxdydz(0.1, -0.2, 0.3), "two": Pose.dxdydz(-0.2, 0.1, -0.3), "three": Pose.dz(-0.2)}
+    return mse.RigidBody(name, mass=mass, inertia=(0.02, 0.03, 0.04), at=at, frames=frames)
+
+
+def branched():
+    """Every kind of joint that a tree may have, with bodies on either frame, and a body that nothing holds."""
+    s = mse.MSystem("branched", gravity=(0.3, -0.2, -9.81))
+    base, arm = s.add(body("base", Pose.dz(-0.3))), s.add(body("arm", Pose.dz(-1.0), 0.7))
+    hand, tray = s.add(body("hand", Pose.dz(-1.6), 0.4)), s.add(body("tray", Pose.dxdydz(0.5, 0, -1), 0.5))
+    ball, float_ = s.add(body("ball", Pose.dz(-2.4), 0.3)), s.add(body("float", Pose.dxdydz(2, 0, 0), 0.6))
+    rider, lid = s.add(body("rider", Pose.dxdydz(2, 0, -0.5), 0.2)), s.add(body("lid", Pose.dz(-2), 0.3))
+    hinge = mse.Revolute("hinge", axis=(0.2, 1, 0.1), stiffness=3.0, damping=0.05)
+    s.add(hinge, between=(s.ground, base.frame("one")))
+    s.add(
+        mse.Cylindrical("shaft", axis=(0, 1, 0), stiffness={"displacement": 40.0}),
+        between=(arm.frame("one"), base.frame("two")),
+    )
+    s.add(mse.Spherical("wrist"), between=(arm.frame("two"), hand.frame("one")))
+    slide = mse.Prismatic("slide", axis=(1, 0, 0.5), stiffness=30.0, damping=0.2, preload=0.5)
+    s.add(slide, between=(base.frame("three"), tray.frame("two")))
+    s.add(
+        mse.Joint("bead", free=("x", "z", "ax", "ay", "az"), stiffness={"x": 50.0, "z": 60.0}),
+        between=(ball, hand.frame("two")),
+    )
+    s.add(
+        mse.Planar("plane", axis=(0, 0, 1), stiffness={"x": 20.0, "y": 20.0}),
+        between=(rider.frame("one"), float_.frame("two")),
+    )
+    s.add(mse.Joint("free", free=("x", "y", "z", "ax", "ay", "az")), between=(float_, s.ground))
+    s.add(mse.Fixed("weld"), between=(lid.frame("one"), hand.frame("three")))
+    return s
+
+
+INITIAL = {
+    "hinge.angle": 0.4, "hinge.angle'": 2.0, "shaft.angle'": -3.0, "slide.displacement'": 0.3, "plane.angle'": 4.0,
+    "float'": [0.1, 0.2, 0.3, 1.0, -2.0, 0.5],
+}  # fmt: skip
+
+
+def run(system, **more):
+    own = {"duration": 0.5, "dt": 0.25, "initial": INITIAL, "rtol": 1e-9, "progress": False}
+    return system.simulate(**own | more)
+
+
+@pytest.mark.slow
+def test_every_joint_moves_as_in_a_whole_system(monkeypatch):
+    taken = []
+    step = TreeSteps.step
+    monkeypatch.setattr(TreeSteps, "step", lambda *given: taken.append(1) or step(*given))
+    motion = run(branched())
+    assert len(taken) == motion.steps
+    assert motion.largest_residual < 1e-13
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-8
+    monkeypatch.setattr(explicit.TreeSteps, "of", lambda *given: None)
+    whole = run(branched())
+    assert len(taken) == motion.steps
+    assert np.abs(motion.values - whole.values).max() < 1e-7
+    assert np.abs(motion.energy["damped"] - whole.energy["damped"]).max() < 1e-8
+
+
+@pytest.mark.slow
+def test_runs_do_not_depend_on_samples_or_cuts():
+    system = branched()
+    whole, finer = run(system, duration=1.0), run(system, duration=1.0, dt=0.0625)
+    assert np.array_equal(whole.values, finer.values[::4])
+    first = run(system, duration=0.25)
+    rest = system.simulate(duration=0.75, dt=0.25, start=first.final_state, rtol=1e-9, progress=False)
+    assert np.array_equal(rest.values, whole.values[1:])
+    there = whole.at(0.3125)
+    assert there.joint_coordinates["hinge.angle"] == finer["hinge.angle"][5]
+
+
+def test_angles_count_whole_turns():
+    s = mse.MSystem("wheel", gravity=(0, 0, 0))
+    s.add(
+        mse.Revolute("hinge", axis=(0, 0, 1)), between=(s.add(mse.RigidBody("wheel", mass=1.0, inertia=1.0)), s.ground)
+    )
+    motion = s.simulate(duration=10.0, dt=5.0, initial={"hinge.angle": 0.5, "hinge.angle'": -30.0}, progress=False)
+    assert motion["hinge.angle"] == pytest.approx([0.5, -149.5, -299.5], abs=1e-9)
+    assert motion.steps < 20
+
+
+def test_a_body_that_tumbles_keeps_small_rates_as_exact_as_large_ones():
+    initial = {"body'": [0, 0, 0, 0.02, 5.0, 0.03]}
+    motion = book.free_body().simulate(duration=20.0, dt=20.0, initial=initial, rtol=1e-10, outputs=[], progress=False)
+    turning, (_, u) = motion.velocities("body.center")[-1, 3:], motion.poses("body.center")
+    assert (u[-1].T @ turning)[1] == pytest.approx(-4.9769725065, abs=2e-9)
+
+
+def test_points_on_ball_joints_are_no_tree():
+    s = mse.MSystem("point", gravity=(0, 0, -9.81))
+    point = s.add(mse.RigidBody("point", mass=1.0, at=Pose.dz(-1.0), frames={"top": Pose.dz(1.0)}))
+    s.add(mse.Spherical("ball"), between=(point.frame("top"), s.ground))
+    angle, small = 1e-3, np.sqrt(9.81)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    at = Pose((sine, 0, -cosine), np.array([[cosine, 0, -sine], [0, 1, 0], [sine, 0, cosine]]))
+    motion = s.simulate(duration=1.0, dt=1.0, initial={"point": at}, outputs=[], progress=False)
+    assert motion.poses("point.center")[0][-1, 0] == pytest.approx(angle * np.cos(small), abs=1e-8)
