@@ -147,6 +147,7 @@ _RESULTS = {
     "Modes": ".analysis.modes.result",
     "Motion": ".statics.stability",
     "MotionState": ".dynamics.trajectory",
+    "MotionLoop": ".dynamics.step_loop",
     "ModeTracks": ".analysis.modes.tracking",
     "NoiseBudget": ".analysis.noise.budget",
     "NullSpace": ".linear.independent",
@@ -189,6 +190,7 @@ if _typing.TYPE_CHECKING:
     from .control.margins import Margins as Margins
     from .dynamics.steady_motion import SteadyMotion as SteadyMotion
     from .dynamics.steady_motion import SteadyTrace as SteadyTrace
+    from .dynamics.step_loop import MotionLoop as MotionLoop
     from .dynamics.trajectory import Instant as Instant
     from .dynamics.trajectory import MotionState as MotionState
     from .dynamics.trajectory import Trajectory as Trajectory

@@ -53,7 +53,7 @@ TRIED: dict[str, dict[str, str]] = {
     },
     "MSystem": {
         **dict.fromkeys(("join", "attach"), _CLAMPED),
-        **{k: v for k, v in _linear("system.find_working_point().").items() if k != "simulate"},
+        **{k: v for k, v in _linear("system.find_working_point().").items() if k not in ("simulate", "step_loop")},
         "run": "large motions are system.simulate(duration=..., dt=...), small ones about a working point "
         "system.find_working_point().linearize().simulate(...)",
         "linearize": "a working point is linearized: system.find_working_point().linearize()",

@@ -58,6 +58,7 @@ UPWARD = {
     "model.searches.Searches.relaxation",
     "model.system.MSystem.save",
     "model.searches.Searches.simulate",
+    "model.searches.Searches.step_loop",
     "model.searches.Searches.trace",
     "statics.showing.Showing.save_animation",
     "statics.showing.Showing.to_html",

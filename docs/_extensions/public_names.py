@@ -32,6 +32,7 @@ def results() -> list[type]:
     from mse.analysis.modes.strain_energies import StrainEnergies
     from mse.analysis.time.response import Crossing
     from mse.analysis.time.step_loop import StepLoop
+    from mse.dynamics.step_loop import MotionLoop
     from mse.linear.independent import NullSpace
     from mse.linear.interface_frames import InterfaceFrame
     from mse.linear.linear_model import DynamicMember
@@ -43,7 +44,18 @@ def results() -> list[type]:
     from mse.statics.relaxation import Relaxation
     from mse.statics.stability import Motion
 
-    more = [StepLoop, NullSpace, DynamicMember, InterfaceFrame, StiffnessParts, Clamp, Dependency, Event, Relaxation]
+    more = [
+        StepLoop,
+        MotionLoop,
+        NullSpace,
+        DynamicMember,
+        InterfaceFrame,
+        StiffnessParts,
+        Clamp,
+        Dependency,
+        Event,
+        Relaxation,
+    ]
     more += [Crossing, Motion, Iteration, Steps, StrainEnergies]
     return sorted({*found, *more}, key=lambda cls: cls.__name__)
 

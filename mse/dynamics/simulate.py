@@ -83,7 +83,7 @@ def simulate(
         first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
         times = first + (before + np.arange(steps + 1)) * dt
         given = InputForces(assembly, inputs, times)
-        run = _Run(Equations(topology, assembly, given), source, rtol, outputs)
+        run = Run(Equations(topology, assembly, given), source, rtol, outputs)
         watch = Watch(run.outputs, crossings, until)
         if record is not None:
             sample, begin = run.begin(system, start, initial)
@@ -107,7 +107,7 @@ def _grid(first: float, dt: float) -> tuple[float, int]:
     return (0.0, whole) if whole * dt == first else (first, 0)
 
 
-class _Run:
+class Run:
     """A run as it goes: samples so far, and the moments at which steps began."""
 
     def __init__(self, equations: Equations, source: Snapshot, rtol: float, outputs: Sequence[str] | None):
@@ -214,7 +214,7 @@ class _Run:
             if isinstance(error, ModelError) and begin is sample and k == 1:
                 raise
             self._keep(begin)
-            raise MotionError(self._failure(begin, error), self.motion()) from None
+            raise MotionError(self.failure(begin, error), self.motion()) from None
         return self.motion()
 
     def _in(self, file: Recording, begin: Moment) -> None:
@@ -250,7 +250,8 @@ class _Run:
         passages = np.array([(c.level, c.time, 1.0 if c.rising else -1.0) for c in found]).reshape(-1, 3)
         return tuple(c.output for c in found), passages
 
-    def _failure(self, begin: Moment, error: Exception) -> str:
+    def failure(self, begin: Moment, error: Exception) -> str:
+        """In words: why no step leads on from a moment."""
         ended = f"the motion ends at t = {begin.time:.6g} s, of which this error has the part so far as its motion"
         if isinstance(error, ModelError):
             return f"{error}; {ended}"
@@ -276,13 +277,17 @@ class _Run:
         self.rows.append(self.outputs.row(moment))
         self.samples.append(moment)
 
+    def state(self, moment: Moment) -> MotionState:
+        """What another run goes on from."""
+        inputs = self.equations.inputs
+        return MotionState(self.source.name, moment.time, self.rtol, self.topology, self.source, moment, inputs)
+
     def motion(self) -> Trajectory | TimeResponse:
         """The motion so far, from its file if it has one."""
         if self.file is not None:
             return self.file.history()
         last = self.samples[-1]
-        inputs = self.equations.inputs
-        state = MotionState(self.source.name, last.time, self.rtol, self.topology, self.source, last, inputs)
+        inputs, state = self.equations.inputs, self.state(last)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
         names, (crossed, passages) = self.outputs.names, self._passages()
         notes = ()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..analysis.time.response import TimeResponse
     from ..dynamics.steady_motion import SteadyMotion
+    from ..dynamics.step_loop import MotionLoop
     from ..dynamics.trajectory import MotionState, Trajectory
     from ..pose import Pose
     from ..progress.reports import Progress
@@ -321,6 +322,62 @@ class Searches:
             crossings=crossings, until=until, rtol=rtol,
             record=record, progress=progress,
         )  # fmt: skip
+
+    def step_loop(
+        self: MSystem,
+        *,
+        dt: float,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        initial: Mapping[str, float | Pose | Sequence[float]] | None = None,
+        start: WorkingPoint | MotionState | None = None,
+        rtol: float = 1e-9,
+    ) -> MotionLoop:
+        """Large motion one sample at a time, for controllers in Python: ``loop.step()`` advances by dt, forces kept over it.
+
+        Parameters
+        ----------
+        dt : float, s
+            Time between samples; between them steps have the length that ``rtol`` needs.
+        inputs : list of str, optional
+            Inputs that are forces, ``["coil.fx"]``; all of them if left out.  They are zero until they are set.
+        outputs : list of str, optional
+            Outputs, as :meth:`simulate` takes them.
+        initial : mapping of str to float, Pose or six numbers, optional
+            Values and rates at the beginning, as :meth:`.MSystem.simulate` takes them.
+        start : WorkingPoint or MotionState, optional
+            Where it begins, as :meth:`.MSystem.simulate` takes it.
+        rtol : float
+            Relative tolerance of each step, 1e-13 to 1e-2.
+
+        Returns
+        -------
+        MotionLoop
+            The loop at its beginning.
+
+        Raises
+        ------
+        ModelError
+            An argument is invalid, an input prescribes a motion, or initial values contradict joints.
+        UnknownNameError
+            There is no such input or output.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = mse.RigidBody("bob", mass=1.0, inertia=0.01, at=mse.Pose.dz(-0.3), frames={"top": mse.Pose.dz(0.3)})
+        >>> hinge = mse.Revolute("hinge", axis=(0, 1, 0))
+        >>> hinge = system.add(hinge, between=(system.add(bob).frame("top"), system.ground))
+        >>> loop = system.step_loop(dt=0.5, initial={"hinge.angle": 1.5})
+        >>> loop.step()
+        0.5
+        >>> motion = system.simulate(duration=0.5, dt=0.5, initial={"hinge.angle": 1.5})
+        >>> bool(loop["hinge.angle"] == motion["hinge.angle"][1])
+        True
+        """
+        from ..dynamics.step_loop import MotionLoop
+
+        return MotionLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, start=start, rtol=rtol)
 
     def find_steady_motion(
         self: MSystem, rates: Mapping[str, float], *, initial: Mapping[str, float] | None = None

@@ -100,12 +100,11 @@ def test_a_body_that_tumbles_keeps_small_rates_as_exact_as_large_ones():
     assert (u[-1].T @ turning)[1] == pytest.approx(-4.9769725065, abs=2e-9)
 
 
-def test_points_on_ball_joints_are_no_tree():
-    s = mse.MSystem("point", gravity=(0, 0, -9.81))
-    point = s.add(mse.RigidBody("point", mass=1.0, at=Pose.dz(-1.0), frames={"top": Pose.dz(1.0)}))
-    s.add(mse.Spherical("ball"), between=(point.frame("top"), s.ground))
-    angle, small = 1e-3, np.sqrt(9.81)
-    sine, cosine = np.sin(angle), np.cos(angle)
-    at = Pose((sine, 0, -cosine), np.array([[cosine, 0, -sine], [0, 1, 0], [sine, 0, cosine]]))
-    motion = s.simulate(duration=1.0, dt=1.0, initial={"point": at}, outputs=[], progress=False)
-    assert motion.poses("point.center")[0][-1, 0] == pytest.approx(angle * np.cos(small), abs=1e-8)
+def test_turns_without_inertia_are_left_to_whole_systems():
+    s = mse.MSystem("cart", gravity=(0, 0, -9.81))
+    cart, point = s.add(mse.RigidBody("cart", mass=1.0, inertia=0.1)), s.add(mse.RigidBody("point", mass=3.0))
+    s.add(mse.Prismatic("slide", axis=(1, 0, 0), stiffness=4.0), between=(cart, s.ground))
+    s.add(mse.Spherical("ball"), between=(point, cart))
+    motion = s.simulate(duration=1.0, dt=1.0, initial={"slide.displacement": 0.5}, progress=False)
+    assert motion["slide.displacement"][-1] == pytest.approx(0.5 * np.cos(1.0), abs=1e-8)
+    assert "neither mass nor force" in motion.notes[0]

@@ -1,0 +1,67 @@
+"""Large motions sample by sample: as in one run while forces stay, and as in runs one after the other where they change."""
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+
+
+def driven():
+    """A pendulum on a cart, which a coil pushes."""
+    s = mse.MSystem("crane", gravity=(0, 0, -9.81))
+    cart = s.add(mse.RigidBody("cart", mass=2.0, inertia=0.1))
+    load = s.add(mse.RigidBody("load", mass=1.0, inertia=0.01, at=Pose.dz(-0.5), frames={"top": Pose.dz(0.5)}))
+    s.add(mse.Prismatic("rail", axis=(1, 0, 0), damping=0.3), between=(cart, s.ground))
+    s.add(mse.Revolute("hinge", axis=(0, -1, 0)), between=(load.frame("top"), cart))
+    s.add(mse.ForceActuator("coil"), between=(s.ground, cart))
+    return s
+
+
+START = {"hinge.angle": 0.4, "rail.displacement": 0.1}
+
+
+def test_a_held_force_gives_the_motion_of_one_run_to_the_bit():
+    system = driven()
+    motion = system.simulate(duration=0.5, dt=0.1, initial=START, inputs={"coil.fx": 3.0}, progress=False)
+    loop = system.step_loop(dt=0.1, inputs=["coil.fx"], initial=START)
+    loop["coil.fx"] = 3.0
+    rows = [loop.read()]
+    while loop.time < 0.45:
+        loop.step()
+        rows.append(loop.read())
+    assert np.array_equal(np.array(rows), motion.values)
+    assert loop["hinge.angle"] == motion["hinge.angle"][-1] and loop["coil.fx"] == 3.0
+    later = system.simulate(duration=0.1, dt=0.1, start=loop.state(), inputs={"coil.fx": 3.0}, progress=False)
+    assert later.time[0] == loop.time and later.values[0] == pytest.approx(rows[-1], abs=1e-12)
+
+
+def test_forces_that_change_begin_a_step():
+    system, forces = driven(), (4.0, -7.0, 0.0)
+    loop = system.step_loop(dt=0.2, inputs=["coil.fx", "coil.fz"], initial=START, rtol=1e-11)
+    state = None
+    for force in forces:
+        loop.set([force, 0.0])
+        loop.step()
+        more = {"initial": START} if state is None else {"start": state}
+        motion = system.simulate(duration=0.2, dt=0.2, inputs={"coil.fx": force}, rtol=1e-11, progress=False, **more)
+        state = motion.final_state
+    assert loop.time == pytest.approx(0.6)
+    assert loop.read() == pytest.approx(motion.values[-1], abs=1e-9)
+    assert "coil.fx" in str(loop) and "hinge.angle" in str(loop)
+
+
+def test_what_a_loop_refuses_is_named():
+    system = driven()
+    with pytest.raises(mse.UnknownNameError, match=r"coil\.fx"):
+        system.step_loop(dt=0.1, inputs=["coil.f"])
+    loop = system.step_loop(dt=0.1, inputs=["coil.fx"])
+    with pytest.raises(mse.UnknownNameError, match=r"hinge\.angle"):
+        loop["hinge.angel"]
+    with pytest.raises(mse.ModelError, match=r"coil\.fx.*t = 0 s"):
+        loop["coil.fx"] = np.nan
+    with pytest.raises(mse.ModelError, match=r"shape \(2,\); expected \(1,\)"):
+        loop.set([1.0, 2.0])
+    system["rail"].motor = "position"
+    with pytest.raises(mse.ModelError, match=r"rail\.displacement.*simulate"):
+        system.step_loop(dt=0.1, inputs=["rail.displacement"])
