@@ -70,7 +70,11 @@ def closed_noise(
         )
     f = _own_grid(closed) if frequencies_hz is None else ascending(closed.name, frequencies_hz)
     with Task(closed.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
-        spectra = {name: density(f"{closed.name}: noise of {name}", given[name], f) for name in names}
+        units = (closed.input_units[closed.inputs.index(name)] for name in names)
+        spectra = {
+            name: density(f"{closed.name}: noise of {name}", given[name], f, unit)
+            for name, unit in zip(names, units, strict=True)
+        }
         found, notes, _ = thermal(model, f, 0, factors, room, rows=_ClosedRows(closed, o, factors))
         response = closed_response(closed, f, names, [output], factors, False)
         driving = {name: np.abs(response[output, name]) ** 2 * s**2 for name, s in spectra.items()}

@@ -246,7 +246,12 @@ class Losses:
         if not value:
             return
         objects, mechanisms = zip(*value, strict=True)
-        laws = [json.dumps(x.data()) if isinstance(x, LossLaw) else "" for x in value.values()]
+        laws = []
+        for label, x in value.items():
+            try:
+                laws.append(json.dumps(x.data()) if isinstance(x, LossLaw) else "")
+            except ModelError as error:
+                raise ModelError(f"{' / '.join(label)}: {error}") from None
         factors = np.array([0.0 if isinstance(x, LossLaw) else x for x in value.values()])
         record.put(loss_objects=objects, loss_mechanisms=mechanisms, loss_factors=factors)
         if any(laws):

@@ -282,3 +282,10 @@ def test_each_law_is_asked_for_all_modes_at_once():
             k += (loss.factor(np.array([w]))[0] - 1.0 if loss else 0.0) * part.toarray()
         values = sl.eigvals(k, model.M.toarray())
         assert np.abs(values / w**2 - 1.0).min() < 1e-12
+
+
+def test_files_refuse_a_function_by_the_name_of_its_part(tmp_path):
+    model = oscillator(lambda f: 1e-3 + 0.0 * f)
+    (label,) = model.losses
+    with pytest.raises(ModelError, match=f"{' / '.join(label)}: the loss law function .* sample it: mse.LossTable"):
+        model.save(tmp_path / "model.npz")

@@ -260,7 +260,11 @@ def noise(
     factors = loss_factors(model, loss)
     f = _own_grid(model, loss) if frequencies_hz is None else ascending(model.name, frequencies_hz)
     with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
-        spectra = [density(f"{model.name}: noise of {name}", given[name], f) for name in names]
+        units = (model.input_units[k] for k in driven)
+        spectra = [
+            density(f"{model.name}: noise of {name}", given[name], f, unit)
+            for name, unit in zip(names, units, strict=True)
+        ]
         found, notes, responses = thermal(model, f, o, factors, room, driven)
         driving = dict(
             zip(names, (np.abs(own) ** 2 * s**2 for own, s in zip(responses.T, spectra, strict=True)), strict=True)

@@ -31,6 +31,8 @@ class Spectrum(ReadOnly):
         One-sided amplitude spectral density there, not negative.
     outside : {"refuse", "hold", "zero"}
         Beyond the first and the last sample: an error, the value there, or zero.
+    unit : str, optional
+        Unit of what it is the density of, such as "m" or "N": inputs with another one are refused.
 
     Raises
     ------
@@ -47,6 +49,7 @@ class Spectrum(ReadOnly):
     frequencies_hz: np.ndarray
     density: np.ndarray
     outside: str = "refuse"
+    unit: str | None = None
 
     def __post_init__(self):
         expected = "amplitudes (unit/sqrt(Hz)) of at least 0, not logarithms"
@@ -60,7 +63,7 @@ class Spectrum(ReadOnly):
         super().__post_init__()
 
     @classmethod
-    def read(cls, path: str | PathLike[str], *, outside: str = "refuse") -> Spectrum:
+    def read(cls, path: str | PathLike[str], *, outside: str = "refuse", unit: str | None = None) -> Spectrum:
         """A spectrum from a text file with two columns, frequency (Hz) and density, separated by blanks or commas.
 
         Parameters
@@ -68,6 +71,8 @@ class Spectrum(ReadOnly):
         path : path
             The file; lines that begin with "#" or "%" are comments.
         outside : {"refuse", "hold", "zero"}
+            As above.
+        unit : str, optional
             As above.
 
         Returns
@@ -85,7 +90,7 @@ class Spectrum(ReadOnly):
         if table.ndim != 2 or table.shape[1] < 2:
             raise FileError(f"{path}: it does not have two columns of numbers; {expected} in each line")
         try:
-            return cls(table[:, 0], table[:, 1], outside)
+            return cls(table[:, 0], table[:, 1], outside, unit)
         except ModelError as error:
             raise FileError(f"{path}: {error}") from None
 
@@ -125,14 +130,19 @@ class Spectrum(ReadOnly):
 Given = float | Spectrum | Callable[[np.ndarray], ArrayLike] | tuple[ArrayLike, ArrayLike] | str | PathLike[str]
 
 
-def density(who: str, given: Any, f: np.ndarray) -> np.ndarray:
-    """The amplitude spectral density (f,) from a number, function, samples or file."""
+def density(who: str, given: Any, f: np.ndarray, unit: str) -> np.ndarray:
+    """The amplitude spectral density (f,) of an input or output of this unit, from a number, function, samples or file."""
     number = real(given, minimum=0.0)
     if number is not None:
         return np.full(len(f), number)
     if isinstance(given, str | PathLike):
         return Spectrum.read(given).at(f, who)
     if isinstance(given, Spectrum):
+        if given.unit not in (None, unit):
+            raise ModelError(
+                f"{who}: its spectrum is in {given.unit}/sqrt(Hz); expected {unit}/sqrt(Hz), its unit in the model; convert the "
+                "densities, or name another one"
+            )
         return given.at(f, who)
     if callable(given):
         found = called(who, "its density", "density(frequencies_hz)", given, f)
@@ -142,9 +152,10 @@ def density(who: str, given: Any, f: np.ndarray) -> np.ndarray:
         return np.broadcast_to(found, f.shape)
     if isinstance(given, tuple | list) and len(given) == 2:
         try:
-            return Spectrum(*given).at(f, who)
+            spectrum = Spectrum(*given)
         except ModelError as error:
             raise ModelError(f"{who}: {error}") from None
+        return spectrum.at(f, who)
     raise refusal(
         who,
         "density",

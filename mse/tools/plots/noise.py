@@ -56,7 +56,7 @@ def noise_budget(
         axes.plot(f[:-1], budget.cumulative_rms[:-1], "--", color=style.GRAY, label=f"RMS from here up ({unit})")
         drawn.append(budget.cumulative_rms[:-1])
     for name, given in (requirements or {}).items():
-        wanted = density(f"{budget.name}: requirement {name}", given, f)
+        wanted = density(f"{budget.name}: requirement {name}", given, f, unit)
         axes.plot(f, wanted, ":", color=style.BLACK, linewidth=2.0, label=name)
         drawn.append(wanted)
     _limits(axes, drawn, total)

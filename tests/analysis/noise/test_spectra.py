@@ -28,8 +28,8 @@ def test_all_ways_to_give_a_density_agree(tmp_path):
         Spectrum([0.1, 10.0], [1e-6, 1e-10]),
         lambda f: 1e-8 / f**2,
     ):
-        np.testing.assert_allclose(density("ground", given, f), expected, rtol=1e-12)
-    np.testing.assert_array_equal(density("ground", 3.0, f), [3.0, 3.0])
+        np.testing.assert_allclose(density("ground", given, f, "m"), expected, rtol=1e-12)
+    np.testing.assert_array_equal(density("ground", 3.0, f, "m"), [3.0, 3.0])
 
 
 def test_beyond_its_samples_a_spectrum_does_what_it_was_told():
@@ -57,7 +57,7 @@ def test_beyond_its_samples_a_spectrum_does_what_it_was_told():
 )
 def test_what_is_no_density_is_refused_with_the_name_of_the_input(given, words):
     with pytest.raises(ModelError, match=words):
-        density("stage: noise of ground.x", given, np.array([1.0, 2.0]))
+        density("stage: noise of ground.x", given, np.array([1.0, 2.0]), "m")
 
 
 def test_a_file_that_is_no_spectrum_is_named(tmp_path):
@@ -72,3 +72,25 @@ def test_a_file_that_is_no_spectrum_is_named(tmp_path):
             mse.Spectrum.read(path)
     with pytest.raises(FileError, match=r"nowhere\.txt"):
         mse.Spectrum.read(tmp_path / "nowhere.txt")
+
+
+def test_a_spectrum_of_another_unit_than_the_input_is_refused(tmp_path):
+    path = tmp_path / "coil.txt"
+    path.write_text("0.1 1e-7\n10 1e-7\n")
+    model = mse.LinearModel.from_matrices([[10.0]], [[1.0]], [[400.0]], coordinates=["mass.x"], name="plant")
+    closed = model.feedback({("mass.x", "mass.x"): mse.Controller.zpk([0.0], [-1e3, -1e3], 1e6)})
+    force = mse.Spectrum.read(path, unit="N")
+    open_loop = [model.noise([1.0], "mass.x", inputs={"mass.x": x}).total for x in (force, 1e-7)]
+    np.testing.assert_allclose(*open_loop, rtol=1e-12)
+    assert closed.noise([1.0], "mass.x", inputs={"mass.x": force}).total[0] > 0.0
+    words = "noise of mass.x noise: its spectrum is in N/sqrt\\(Hz\\); expected m/sqrt\\(Hz\\), its unit in the model"
+    with pytest.raises(ModelError, match=words):
+        closed.noise([1.0], "mass.x", inputs={"mass.x noise": force})
+    with pytest.raises(ModelError, match="expected N/sqrt"):
+        model.noise([1.0], "mass.x", inputs={"mass.x": mse.Spectrum([0.1, 10.0], [1.0, 1.0], unit="m")})
+
+
+def test_the_input_is_named_once():
+    with pytest.raises(ModelError) as error:
+        density("stage: noise of ground.x", ([1.0, 2.0], [1.0, 1.0]), np.array([5.0]), "m")
+    assert str(error.value).count("ground.x") == 1

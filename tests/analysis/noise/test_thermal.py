@@ -57,14 +57,15 @@ def test_a_force_sensor_under_a_lossy_spring_reads_its_force():
     np.testing.assert_allclose(linear.noise([2.0], "scale.fx").total, 9.619354662e-13, rtol=1e-9)
 
 
-def two_masses() -> mse.LinearModel:
+def two_masses(damping: float = 0.01) -> mse.LinearModel:
     """1 and 2 kg in a row, with losses at three temperatures."""
     system = mse.MSystem("row", gravity=(0, 0, 0))
     first = system.add(mse.RigidBody("first", mass=1.0, inertia=0.1))
     second = system.add(mse.RigidBody("second", mass=2.0, inertia=0.1))
     slide(system, "warm", system.ground, first.frame(0), stiffness=40.0, loss=1e-3)
     slide(system, "cold", first.frame(0), second.frame(0), stiffness=30.0, loss=1e-5, temperature=20.0)
-    slide(system, "damper", system.ground, second.frame(0), damping=0.01, temperature=77.0)
+    if damping:
+        slide(system, "damper", system.ground, second.frame(0), damping=damping, temperature=77.0)
     system.add(mse.PositionSensor("probe"), between=(second, system.ground))
     system.add(mse.PositionSensor("between"), between=(second, first))
     return system.find_working_point().linearize()
@@ -89,6 +90,19 @@ def test_every_source_has_the_temperature_of_its_object():
         assert budget.sources == (("warm", "elastic"), ("cold", "elastic"), ("damper", "damping"))
         np.testing.assert_allclose([budget[s][0] for s in budget.sources], expected, rtol=1e-12)
         np.testing.assert_allclose(budget.total, figure, rtol=1e-9)
+    each = [two_masses().noise([0.5], "probe.x")[source][0] for source in budget.sources]
+    np.testing.assert_allclose(each, [1.539513337e-12, 3.457422227e-14, 1.385434619e-12], rtol=1e-9)
+
+
+def test_losses_of_two_springs_share_in_the_quality_of_both_modes():
+    k = np.array(
+        [[40.0 * (1 + 1e-3j) + 30.0 * (1 + 1e-5j), -30.0 * (1 + 1e-5j)], [-30.0 * (1 + 1e-5j), 30.0 * (1 + 1e-5j)]]
+    )
+    w2 = np.linalg.eigvals(np.diag([1.0, 0.5]) @ k)
+    modes = two_masses(damping=0.0).modes(lossy=True)
+    expected = np.sort_complex(w2)
+    np.testing.assert_allclose(modes.quality, expected.real / expected.imag, rtol=1e-9)
+    np.testing.assert_allclose(modes.quality, [1849.6918, 2130.5192], rtol=1e-7)
 
 
 def dense_noise(linear: mse.LinearModel, f: float, output: str, loss: dict) -> float:
