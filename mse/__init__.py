@@ -14,6 +14,8 @@ Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
 Damping       EddyCurrentDamper
 Circuits      Resistor, Capacitor, Inductor, Transformer, VoltageSource, CurrentSource
+Fluids        FlowResistance, Inertance, Compliance, Accumulator, PressureSource, HydraulicCylinder
+Transducers   VoiceCoil, PlateCapacitor, PiezoStack
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Losses        LossTable, Zener, Thermoelastic, SurfaceLoss
 Materials     Material, materials
@@ -34,26 +36,34 @@ Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPoint
 
 import typing as _typing
 
+from .elements import Accumulator as Accumulator
 from .elements import Beam as Beam
 from .elements import Bushing as Bushing
 from .elements import Capacitor as Capacitor
+from .elements import Compliance as Compliance
 from .elements import CurrentSource as CurrentSource
 from .elements import Cylindrical as Cylindrical
 from .elements import EddyCurrentDamper as EddyCurrentDamper
 from .elements import Fixed as Fixed
 from .elements import FlexibleBody as FlexibleBody
+from .elements import FlowResistance as FlowResistance
 from .elements import ForceActuator as ForceActuator
 from .elements import ForceSensor as ForceSensor
 from .elements import GasSpring as GasSpring
 from .elements import Gear as Gear
+from .elements import HydraulicCylinder as HydraulicCylinder
 from .elements import Inductor as Inductor
+from .elements import Inertance as Inertance
 from .elements import Joint as Joint
 from .elements import Load as Load
 from .elements import MObject as MObject
+from .elements import PiezoStack as PiezoStack
 from .elements import Planar as Planar
+from .elements import PlateCapacitor as PlateCapacitor
 from .elements import PointOnLine as PointOnLine
 from .elements import PositionActuator as PositionActuator
 from .elements import PositionSensor as PositionSensor
+from .elements import PressureSource as PressureSource
 from .elements import Prismatic as Prismatic
 from .elements import Resistor as Resistor
 from .elements import Revolute as Revolute
@@ -68,6 +78,7 @@ from .elements import Spring as Spring
 from .elements import TabulatedLink as TabulatedLink
 from .elements import Transformer as Transformer
 from .elements import Universal as Universal
+from .elements import VoiceCoil as VoiceCoil
 from .elements import VoltageSource as VoltageSource
 from .elements import Wire as Wire
 from .elements.coordinates import coordinate as coordinate

@@ -216,6 +216,15 @@ class Entry:
         return np.where([name in obj.resting for name in obj.coordinate_names], 0.0, q)
 
 
+class Facing(Entry):
+    """An element whose frame 1 is above frame 0, with little tilt."""
+
+    def frames(self, seed: int) -> list[FramePose]:
+        below, above = super().frames(seed)
+        turn = Rotation.from_rotvec(0.2 * np.random.default_rng([seed, 9]).normal(size=3)).as_matrix()
+        return [below, FramePose(below.o + 0.8 * below.U[:, 2] + 0.1 * above.U[:, 0], turn @ below.U)]
+
+
 def apart(distance: float) -> Callable:
     """Frames at that distance in a random direction, with one common orientation."""
 
@@ -393,6 +402,17 @@ CATALOGUE = {
     "Inductor": Entry(lambda: mse.Inductor("it", inductance=0.3)),
     "Transformer": Entry(lambda: mse.Transformer("it", primary=0.3, secondary=0.8, coupling=-0.6)),
     "CurrentSource": Entry(lambda: mse.CurrentSource("it", current=0.2)),
+    "FlowResistance": Entry(lambda: mse.FlowResistance("it", resistance=3.0)),
+    "Inertance": Entry(lambda: mse.Inertance("it", inertance=0.3)),
+    "Compliance": Entry(lambda: mse.Compliance("it", compliance=0.2)),
+    "Accumulator": Entry(lambda: mse.Accumulator("it", pressure=2.0, volume=9.0)),
+    "Accumulator, isothermal": Entry(lambda: mse.Accumulator("it", pressure=2.0, volume=9.0, exponent=1.0)),
+    "PressureSource": Entry(lambda: mse.PressureSource("it", pressure=1.5)),
+    "HydraulicCylinder": Entry(lambda: mse.HydraulicCylinder("it", area=0.3, length=0.2, axis=(1, 2, 2))),
+    "VoiceCoil": Entry(lambda: mse.VoiceCoil("it", bl=3.0, resistance=0.4, inductance=0.2, axis=(1, 2, 2))),
+    "VoiceCoil with a width": Entry(lambda: mse.VoiceCoil("it", bl=3.0, width=0.3, resistance=0.4, inductance=0.2)),
+    "PlateCapacitor": Facing(lambda: mse.PlateCapacitor("it", sides=(0.5, 0.3), gap=0.8, permittivity=2.0)),
+    "PiezoStack": Entry(lambda: mse.PiezoStack("it", stiffness=3.0, stroke=0.2, capacitance=0.7, axis=(1, 2, 2))),
     "VoltageSource": Entry(lambda: mse.VoltageSource("it", voltage=1.5)),
     "Rod": Entry(lambda: mse.Rod("it", length=0.9), turned_freely(0.9)),
     "SectionBeam": Entry(lambda: mse.SectionBeam("it", length=1.0, area=2e-4, second_moment_y=1e-9, second_moment_z=1e-9,

@@ -12,7 +12,16 @@ from .circuits import Resistor as Resistor
 from .circuits import Transformer as Transformer
 from .circuits import VoltageSource as VoltageSource
 from .eddy_current_damper import EddyCurrentDamper as EddyCurrentDamper
+from .electromechanical import PiezoStack as PiezoStack
+from .electromechanical import PlateCapacitor as PlateCapacitor
+from .electromechanical import VoiceCoil as VoiceCoil
 from .flexible_body import FlexibleBody as FlexibleBody
+from .fluids import Accumulator as Accumulator
+from .fluids import Compliance as Compliance
+from .fluids import FlowResistance as FlowResistance
+from .fluids import HydraulicCylinder as HydraulicCylinder
+from .fluids import Inertance as Inertance
+from .fluids import PressureSource as PressureSource
 from .gas_spring import GasSpring as GasSpring
 from .gear import Gear as Gear
 from .joints import Cylindrical as Cylindrical

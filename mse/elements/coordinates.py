@@ -55,7 +55,7 @@ class Coordinate(str):
         By how much it usually changes, in its unit, or a function of the element that gives that; None where it follows from
         the law.
     ports : tuple of str
-        What flows in at the first leaves at the second; one port alone flows from earth.  Empty if nothing is connected to it.
+        What flows in at the first leaves at the second, of one port alone at earth.  Empty if nothing can be connected to it.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def coordinate(
         By how much it usually changes, in its unit, or a function of the element that gives that.
     ports : sequence of str, optional
         Names of its one or two ports, which :meth:`.MSystem.connect` joins to others: what flows in at the first leaves at the
-        second.  A single port flows from earth.
+        second.  What flows in at a single port goes to earth.
 
     Returns
     -------
