@@ -172,6 +172,7 @@ _RESULTS = {
     "Steps": ".statics.history",
     "StiffnessParts": ".linear.stiffness_parts",
     "StrainEnergies": ".analysis.modes.strain_energies",
+    "SymbolicEquations": ".tools.equations",
     "TimeResponse": ".analysis.time.response",
     "Trace": ".statics.continuation",
     "TransitionMatrix": ".dynamics.transition",
@@ -230,6 +231,7 @@ if _typing.TYPE_CHECKING:
     from .statics.relaxation import Relaxation as Relaxation
     from .statics.stability import Motion as Motion
     from .statics.working_point import WorkingPoint as WorkingPoint
+    from .tools.equations import SymbolicEquations as SymbolicEquations
     from .tools.exchange.result_files import read_result as read_result
     from .tools.exchange.urdf import read_urdf as read_urdf
 else:  # checkers would take any name for one of mse's

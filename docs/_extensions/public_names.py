@@ -43,6 +43,7 @@ def results() -> list[type]:
     from mse.statics.joints import Dependency
     from mse.statics.relaxation import Relaxation
     from mse.statics.stability import Motion
+    from mse.tools.equations import SymbolicEquations
 
     more = [
         StepLoop,
@@ -56,7 +57,7 @@ def results() -> list[type]:
         Event,
         Relaxation,
     ]
-    more += [Crossing, Motion, Iteration, Steps, StrainEnergies]
+    more += [Crossing, Motion, Iteration, Steps, StrainEnergies, SymbolicEquations]
     return sorted({*found, *more}, key=lambda cls: cls.__name__)
 
 

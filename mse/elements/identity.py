@@ -1,4 +1,4 @@
-"""What identifies an object apart from its mechanics: name and place in a system, parameters, copies, its table."""
+"""What identifies an object apart from its mechanics: name and place in a system, parameters, copies, its table and equations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from ..pose import Pose
 from ..validation.arguments import new_name
 from .parameters import Declared, Parameters, argument
 from .ports import Port, port_of
+
+if TYPE_CHECKING:
+    from ..tools.equations import SymbolicEquations
 
 
 class Identified(Declared, Guided):
@@ -94,6 +97,33 @@ class Identified(Declared, Guided):
         new = self._snapshot()
         new.system, new._name = None, new_name(self.label, "copy's name", name)
         return new
+
+    def equations(self) -> SymbolicEquations:
+        """Its laws in symbols (extra ``symbols``): forces on its frames, or equations of motion if it has no frames.
+
+        They come from the record of its laws.  At a random point they are compared with the forces that mse computes.
+
+        Returns
+        -------
+        SymbolicEquations
+            ``expressions`` by coordinate, and the energies T, V and D; a notebook shows them, ``latex()`` is their source.
+
+        Raises
+        ------
+        ModelError
+            Its law has no formula, or deviates from its record.
+        MissingPackageError
+            SymPy is not installed.
+
+        Examples
+        --------
+        >>> spring = mse.Spring("spring", length=0.5, stiffness=1e3)
+        >>> sorted(str(symbol) for symbol in spring.equations().parameters)
+        ['length', 'stiffness']
+        """
+        from ..tools.equations import of_element
+
+        return of_element(self)
 
     def _snapshot(self):
         new = object.__new__(type(self))

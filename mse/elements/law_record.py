@@ -14,7 +14,18 @@ from ..numerics.recorder import Recorded, nodes_of
 from ..validation.arguments import LARGEST
 from .differentiation import CALLED, FramePose, Given, moving
 
-OF_VELOCITIES = ("kinetic", "dissipation", "power", "momenta", "inertia", "drag", "flow_constraint", "coenergy")
+MATRICES = ("mass_matrix", "damping_matrix")
+OF_VELOCITIES = (
+    "kinetic",
+    "dissipation",
+    "power",
+    "momenta",
+    "inertia",
+    "drag",
+    "flow_constraint",
+    "coenergy",
+    *MATRICES,
+)
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -50,7 +61,8 @@ class Law:
     velocities as values; "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a
     content and its slopes by velocities: both have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
     with derivatives by positions at given velocities.  "flow_constraint" has
-    flows and their slopes by velocities, row by row, as values.
+    flows and their slopes by velocities, row by row, as values.  "mass_matrix" and "damping_matrix" have half their quadratic
+    form of the velocities.
 
     What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
     others, another record serves.  ``layout`` names the parameters and attributes that are inputs.  Without it the object's own
@@ -78,29 +90,33 @@ class Law:
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
                 total = total + shadow.gravity_energy(frames, q, Recorded(record, given))
-            self._values, weights = _nodes(record, total), [record.one]
+            self.values, weights = _nodes(record, total), [record.one]
         elif law == "power":
             (moved, virtual), actual = (moving(frames, Recorded(record, x)) for x in np.reshape(given, (2, n)))
             (power,) = _nodes(record, shadow.power(moved, q, virtual, Given(*actual)))
             # which do not depend on virtual velocities
-            self._values = slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
+            self.values = slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
+        elif law in MATRICES:
+            matrix, v = getattr(shadow, law)(frames, q), Recorded(record, velocities)
+            self.values = [record.zero] if matrix is None else _nodes(record, 0.5 * (v @ (matrix @ v)))
+            weights = [record.one]
         elif law in OF_VELOCITIES:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None
-            self._values = _nodes(record, getattr(shadow, CALLED.get(law, law))(moved, q, own), count)
+            self.values = _nodes(record, getattr(shadow, CALLED.get(law, law))(moved, q, own), count)
             if law == "coenergy":
                 weights = [record.one]
             elif law in ("kinetic", "dissipation"):
                 self._expansions, weights = rates, [record.one]
             else:
-                momenta = [slope for value in self._values for slope in slopes(value, rates)]
-                self._values += self._inertia(momenta, velocities, given[n:], rates) if law == "inertia" else momenta
+                momenta = [slope for value in self.values for slope in slopes(value, rates)]
+                self.values += self._inertia(momenta, velocities, given[n:], rates) if law == "inertia" else momenta
         else:
-            self._values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
+            self.values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")
-        products = [record.multiply(w, v) for w, v in zip(weights, self._values, strict=True)]
+        products = [record.multiply(w, v) for w, v in zip(weights, self.values, strict=True)]
         self._total = functools.reduce(record.add, products, record.zero)
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
@@ -108,7 +124,7 @@ class Law:
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a."""
         record, out = self.record, []
-        by_x = record.by_variables(self._values[0], self._expansions)
+        by_x = record.by_variables(self.values[0], self._expansions)
         for i, momentum in enumerate(p):
             node = record.negate(by_x.get(i, record.zero))
             for changes, expansions in ((v, self._expansions), (a, rates)):
@@ -167,11 +183,11 @@ class Law:
         """The program of values and derivatives up to an order; -1 for one value and its rounding."""
         if order not in self._programs:
             record, n, m = self.record, self.shape.size, self.shape.values
-            outputs = [(v, r) for r, v in enumerate(self._values)]
+            outputs = [(v, r) for r, v in enumerate(self.values)]
             if order < 0:
-                outputs += [(record.rounding(v), m + r) for r, v in enumerate(self._values)]
+                outputs += [(record.rounding(v), m + r) for r, v in enumerate(self.values)]
             if order >= 1:
-                for r, v in enumerate(self._values):
+                for r, v in enumerate(self.values):
                     slopes = record.by_variables(v, self._expansions)
                     outputs += [(node, m + r * n + i) for i, node in slopes.items()]
             if order == 2:
@@ -181,7 +197,7 @@ class Law:
 
     def _second(self) -> Iterator[tuple[int, int, int]]:
         """Entries i, j of the second derivatives, or of what a power has in their place, as nodes."""
-        for i, value in enumerate(self._values[-self.shape.size :]) if self._by_rates else ():
+        for i, value in enumerate(self.values[-self.shape.size :]) if self._by_rates else ():
             yield from ((i, j, node) for j, node in self.record.by_variables(value, self._by_rates).items())
         for (i, j), node in self.record.hessian(self._total, self._expansions).items():
             yield from [(i, j, node), (j, i, node)][: 1 + (i != j)]

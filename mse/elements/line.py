@@ -39,7 +39,9 @@ class Line(MObject):
             return None
         # Coincident ends of a spring of no length move against each other in every direction alike.
         block = self.damping * (np.outer(d, d) / dist**2 if dist > 0.0 else np.eye(3))
-        return np.kron([[1.0, 0.0, -1.0, 0.0], [0.0] * 4, [-1.0, 0.0, 1.0, 0.0], [0.0] * 4], block)
+        nothing = np.zeros((3, 12))
+        row = np.concatenate([block, nothing[:, :3], -block, nothing[:, :3]], axis=1)
+        return np.concatenate([row, nothing, -row, nothing])
 
     def switches(self, frames, q):
         d = frames[1].o - frames[0].o

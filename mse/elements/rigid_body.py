@@ -209,11 +209,10 @@ class RigidBody(MObject):
         return -self.mass * (frames[0].o @ gravity)
 
     def mass_matrix(self, frames, q=()):
-        u = frames[0].U
-        m = np.zeros((6, 6))
-        m[:3, :3] = self.mass * np.eye(3)
-        m[3:, 3:] = u @ self.inertia @ u.T
-        return m
+        u, nothing = frames[0].U, np.zeros((3, 3))
+        along = np.concatenate([self.mass * np.eye(3), nothing], axis=1)
+        about = np.concatenate([nothing, u @ self.inertia @ u.T], axis=1)
+        return np.concatenate([along, about])
 
     def outline(self, frames):
         f = frames[0]

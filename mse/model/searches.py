@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..statics.options import SearchOptions
     from ..statics.relaxation import Relaxation
     from ..statics.working_point import WorkingPoint
+    from ..tools.equations import SymbolicEquations
     from .system import MSystem
 
 
@@ -423,3 +424,43 @@ class Searches:
         from ..dynamics.steady_motion import find_steady_motion
 
         return find_steady_motion(self, rates, initial)
+
+    def equations(self: MSystem, along: Sequence[str]) -> SymbolicEquations:  # type: ignore[override]
+        """Equations of motion in symbols, along joint coordinates (extra ``symbols``): Lagrange's equations by SymPy.
+
+        Joints whose coordinates are named place all bodies, as a tree from the ground; the others are constraints with
+        multipliers.  Parameters are symbols, and distances on bodies are numbers.  At a random point the equations are compared
+        with the forces, masses and joints that mse computes without SymPy.
+
+        Parameters
+        ----------
+        along : sequence of str
+            Coordinates of joints, ``["guide.displacement", "hinge.angle"]``; with internal ones of elements at most 12.
+
+        Returns
+        -------
+        SymbolicEquations
+            ``expressions`` by coordinate; a notebook shows them, ``latex()`` is their source.
+
+        Raises
+        ------
+        ModelError
+            A body hangs on no joint named, the joints form a loop, an element has no formula, or the equations deviate from
+            what mse computes.
+        UnknownNameError
+            There is no such coordinate.
+        MissingPackageError
+            SymPy is not installed.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.add(mse.RigidBody("bob", mass=2.0, at=mse.Pose.dz(-0.5), frames={"top": mse.Pose.dz(0.5)}))
+        >>> hinge = system.add(mse.Revolute("hinge", axis=(0, -1, 0)), between=(bob.frame("top"), system.ground))
+        >>> system.equations(along=["hinge.angle"])
+        MSystem 'pendulum': 1 equations
+          hinge.angle: 0 = bob_mass*g*sin(hinge_angle)/2 + bob_mass*hinge_angle''/4
+        """
+        from ..tools.equations import of_system
+
+        return of_system(self, along)

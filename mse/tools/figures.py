@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from .extras import needed
+from ..validation.extras import needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure

@@ -14,7 +14,7 @@ from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..numerics.precision import NOTHING
 from ..validation.arguments import number, whole
-from .extras import needed
+from ..validation.extras import needed
 
 _ROUNDS = 20  # of evening out inputs and outputs, which settle in a few
 

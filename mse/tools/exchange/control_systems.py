@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.time.state_space import StateSpace
 from ...errors import ModelError
-from ..extras import needed
+from ...validation.extras import needed
 
 if TYPE_CHECKING:
     import control

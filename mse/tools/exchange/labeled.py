@@ -8,7 +8,7 @@ import numpy as np
 
 from ...declared import Variable, columns, coordinates, index, scalars, variables
 from ...errors import ModelError
-from ..extras import needed
+from ...validation.extras import needed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,9 +25,9 @@ from ...numerics.sparse_tools import of_matrices
 from ...results import KINDS, Result, kind_of_result
 from ...saved import Reader, Record
 from ...validation import json_shapes as js
+from ...validation.extras import needed
 from ...validation.file_access import existing_file, file_path, write_by
 from ...validation.matlab_5 import arrays_in
-from ..extras import needed
 from .zeros_and_poles import write_zeros_and_poles
 
 _MARK = b"mse result 1, sha256 "

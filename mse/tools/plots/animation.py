@@ -12,8 +12,8 @@ from ...analysis.modes.result import Mode, Modes
 from ...errors import FileError, ModelError
 from ...statics.stability import Motion
 from ...statics.working_point import WorkingPoint
+from ...validation.extras import needed
 from ...validation.file_access import file_path, write_whole
-from ..extras import needed
 from ..scene import Scene
 from .geometry import Displacement, chosen_motion
 from .sketch import Sketch

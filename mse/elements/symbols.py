@@ -1,0 +1,180 @@
+"""Recorded laws as SymPy expressions: the only module of mse that imports SymPy, which comes with the extra ``symbols``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import machine as m
+from ..numerics.program import CONSTANT, INPUT, MASK, NEGATE
+from ..numerics.record import Record, Unrecordable
+from ..validation.extras import needed
+from .differentiation import FramePose
+from .law_record import Law, Layout, Shape, is_real, rows_of
+
+_DENOMINATORS = 64  # powers of two up to which a constant is printed as a fraction: 1/2, 3/8
+# operations beyond which nobody reads an expression, and SymPy would take minutes to write its products as sums
+LONG = 300
+
+Expression = Any  # a sympy.Expr
+
+
+def sympy() -> ModuleType:
+    """SymPy; MissingPackageError with the remedy if it is not installed."""
+    return needed("sympy", "symbols", "equations in symbols")
+
+
+def mechanics() -> ModuleType:
+    """``sympy.physics.mechanics``; MissingPackageError with the remedy if SymPy is not installed."""
+    return needed("sympy.physics.mechanics", "symbols", "equations in symbols")
+
+
+def short(x: Expression) -> Expression:
+    """Products of sines and cosines as sums over sums of angles, where that is shorter: ``cos(a - b)`` in planar chains."""
+    if x.count_ops() > LONG:
+        return x
+    tr8 = needed("sympy.simplify.fu", "symbols", "equations in symbols").TR8
+    x = sympy().expand(x)
+    merged = sympy().expand(tr8(x))
+    return min(x, merged, key=lambda one: one.count_ops())
+
+
+def name_of(path: str) -> str:
+    """A name that printers of code and LaTeX take: ``upper_rod_mass``."""
+    return re.sub(r"\W+", "_", path).strip("_")
+
+
+def exact(x: float) -> Expression:
+    """A constant: whole numbers and simple fractions exactly, others as decimal numbers."""
+    sp = sympy()
+    if not np.isfinite(x):
+        return sp.nan if np.isnan(x) else sp.oo if x > 0 else -sp.oo
+    p, q = float(x).as_integer_ratio()
+    return sp.Rational(p, q) if q <= _DENOMINATORS else sp.Float(x)
+
+
+class Parameters:
+    """Symbols of the parameters of objects, with their values; what is zero stays zero, as no term of it is there."""
+
+    def __init__(self) -> None:
+        self.values: dict[Expression, float] = {}
+
+    def symbol(self, name: str, value: float) -> Expression:
+        """The symbol of a number, or 0 for zero."""
+        if not value:
+            return sympy().Integer(0)
+        found = sympy().Symbol(name_of(name), real=True)
+        self.values[found] = float(value)
+        return found
+
+    def array(self, name: str, values: Any) -> list[Expression]:
+        """Symbols of all entries of a parameter, in order."""
+        values = np.asarray(values, dtype=float)
+        if values.ndim == 0:
+            return [self.symbol(name, float(values))]
+        places = np.ndindex(values.shape)
+        return [self.symbol("_".join([name, *(str(i + 1) for i in at)]), float(values[at])) for at in places]
+
+
+class Recorder:
+    """Laws of an object as expressions, recorded at generic poses; ``prefix`` begins the names of its parameters."""
+
+    def __init__(self, obj: Any, parameters: Parameters, prefix: str = ""):
+        self.obj, self._parameters, self._prefix = obj, parameters, prefix
+        # directions stay numbers: arrays without a unit
+        declared, values = obj.declared_parameters, obj._values
+        plain = {name for name, value in values.items() if np.ndim(value) and not declared[name].unit}
+        self._layout: Layout = [(name, False) for name, value in values.items() if is_real(value) and name not in plain]
+        self.conditions: list[Expression] = []
+
+    def law(
+        self, law: str, values: int, frames: Sequence[FramePose], q: Sequence, given: Sequence, place: tuple
+    ) -> list[Expression]:
+        """A law's values as expressions of frames (arrays of expressions), internal coordinates, and what is given.
+
+        ``place`` has numbers for frames, internal coordinates and what is given, at which the law's conditions are answered;
+        they join ``conditions``.  ModelError if the law cannot be recorded.
+        """
+        obj = self.obj
+        shape = Shape(len(frames), len(q), values)
+        row = np.concatenate([rows_of([place[:2]])[0], np.ravel(place[2])])
+        try:
+            with np.errstate(all="ignore"):
+                found = Law(obj, law, shape, self._layout, row)
+        except (Unrecordable, TypeError, ValueError) as error:
+            raise ModelError(
+                f"{obj.label}: its {law} cannot be written in symbols: it {error}; expected a law in plain numpy; give it as an "
+                "energy, kinetic, dissipation or power of numpy's functions"
+            ) from error
+        inputs = [*(x for f in frames for x in f.o), *(x for f in frames for x in np.ravel(f.U)), *q, *given]
+        for name, _ in self._layout:
+            full = f"{self._prefix}.{name}" if self._prefix else name
+            inputs += self._parameters.array(full, obj._values[name])
+        guards = list(found.record.guards.items())
+        out = expressions(found.record, inputs, [*found.values, *(node for node, _ in guards)])
+        for condition, (_, answer) in zip(out[len(found.values) :], guards, strict=True):
+            holds = condition if _is_condition(condition) else sympy().Ne(condition, 0)
+            self.conditions.append(holds if answer else sympy().Not(holds))
+        return out[: len(found.values)]
+
+
+def expressions(record: Record, inputs: Sequence[Expression], nodes: Sequence[int]) -> list[Expression]:
+    """Nodes of a record as expressions of its inputs."""
+    sp = sympy()
+    rules: dict[int, Callable] = {
+        m.ADD: lambda a, b: a + b, m.SUBTRACT: lambda a, b: a - b, m.MULTIPLY: lambda a, b: a * b,
+        MASK: lambda a, b: a * b, m.DIVIDE: lambda a, b: a / b, m.POWER: lambda a, b: a**b, NEGATE: lambda a: -a,
+        m.ARCTAN2: sp.atan2, m.SQRT: sp.sqrt, m.ABSOLUTE: sp.Abs, m.SIGN: sp.sign, m.EXP: sp.exp, m.LOG: sp.log,
+        m.EXPM1: lambda a: sp.exp(a) - 1, m.LOG1P: lambda a: sp.log(1 + a), m.SIN: sp.sin, m.COS: sp.cos, m.SINH: sp.sinh,
+        m.COSH: sp.cosh, m.TANH: sp.tanh, m.LESS: sp.StrictLessThan, m.LESS_EQUAL: sp.LessThan, m.EQUAL: sp.Eq,
+        m.ANGLE: lambda a, order: _angle(sp, a, int(order)),
+    }  # fmt: skip
+    one = (NEGATE, *(op for op in rules if op >= m.EXP), m.SQRT, m.ABSOLUTE, m.SIGN)
+    used, found = set(nodes), {}
+    for v in range(max(used, default=-1), -1, -1):
+        operation, *given = record.nodes[v]
+        if v in used and operation not in (INPUT, CONSTANT):
+            used.update(given[: 3 if operation == m.SELECT else 1 if operation in one else 2])
+    for v in sorted(used):
+        operation, a, b, c = record.nodes[v]
+        if operation == INPUT:
+            found[v] = inputs[a]
+        elif operation == CONSTANT:
+            found[v] = exact(record.constants[a])
+        elif operation == m.SELECT:
+            condition = found[a] if _is_condition(found[a]) else sp.Ne(found[a], 0)
+            found[v] = sp.Piecewise((_number(sp, found[b]), condition), (_number(sp, found[c]), True))
+        else:
+            operands = [_number(sp, found[p]) for p in ((a,) if operation in one else (a, b))]
+            found[v] = rules[operation](*operands)
+    return [found[v] for v in nodes]
+
+
+def _is_condition(x: Expression) -> bool:
+    logic = sympy().logic.boolalg
+    return bool(x.is_Relational) or isinstance(x, logic.BooleanFunction | logic.BooleanAtom)
+
+
+def _number(sp: ModuleType, x: Expression) -> Expression:
+    """A condition as 1 or 0, as the machine has it."""
+    return sp.Piecewise((1, x), (0, True)) if _is_condition(x) else x
+
+
+def _angle(sp: ModuleType, a: Expression, order: int) -> Expression:
+    c = sp.Dummy("c")
+    return sp.diff(sp.acos(c) / sp.sqrt(1 - c**2), c, order).subs(c, a)
+
+
+def evaluated(expressions: Sequence[Expression], values: Mapping[Expression, float]) -> np.ndarray:
+    """Numbers (k,) of expressions at values of all their symbols."""
+    sp = sympy()
+    flat = {s: sp.Dummy() for s in values}
+    given = [sp.sympify(x).xreplace(flat) for x in expressions]
+    function = sp.lambdify(list(flat.values()), given, "numpy", cse=True)
+    with np.errstate(all="ignore"):
+        return np.array([float(x) for x in function(*values.values())])

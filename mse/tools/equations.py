@@ -1,0 +1,406 @@
+"""Equations of elements and systems in symbols (extra ``symbols``): ``d/dt T_v - T_q + V_q + D_v + g_q^T lam = Q``.
+
+The laws of all elements are recorded and written in SymPy.  The frames of a system are placed along the coordinates of joints
+that form a tree, ``U0 = U1 O R O^T, o0 = o1 + U1 O d`` with the joint's axes O; other joints are constraints.  SymPy's
+``LagrangesMethod`` forms the equations (H. Goldstein, "Classical Mechanics" (1980), eq. 1-57 and 2-25).  At a random point they
+are compared with the forces that mse computes without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.accelerations import Equations
+from ..dynamics.coordinates import NamedCoordinates
+from ..dynamics.simulate import refuse_unfit
+from ..elements.base import FramePose, MObject
+from ..elements.differentiation import SLOW, somewhere
+from ..elements.flows import flow_count
+from ..elements.joint_base import FreeJoint
+from ..elements.symbols import (
+    LONG,
+    Expression,
+    Parameters,
+    Recorder,
+    evaluated,
+    exact,
+    mechanics,
+    name_of,
+    short,
+    sympy,
+)
+from ..errors import ModelError
+from ..model.configuration import State
+from ..model.evaluation import Evaluation
+from ..model.system import MSystem
+from ..model.variants import prepared
+from ..numerics.blas_threads import one_thread
+from ..validation.arguments import find, names
+from .joint_tree import Placed, Tree
+
+MOST_COORDINATES = 12  # the printed equations of more fill pages, and SymPy takes minutes for them
+# Of the terms of an equation: far above the rounding of sums, far below a wrong sign or factor. From 1e-13 to 1e-3
+# tests/tools/test_equations.py passes.
+_ALIKE = 1e-9
+_FARTHEST = 0.5  # m, rad: how far from the drawn pose the equations are checked, less where a condition would not hold
+_HALVINGS = 30
+G = 9.81  # m/s2, of an element by itself
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SymbolicEquations:
+    """Equations in symbols: a notebook shows them, ``latex()`` is their source, and SymPy's printers make code of them.
+
+    Attributes
+    ----------
+    name : str
+        What they are the equations of.
+    expressions : dict of str to sympy.Expr
+        By coordinate the left side of ``... = 0`` (N, N m), then the constraints by object.  Of an element with frames instead
+        the force along each coordinate of its frames (world axes) and each internal one, without inertia.
+    energies : dict of str to sympy.Expr
+        Kinetic coenergy ``T`` (J), potential energy ``V`` (J) and content ``D`` (W).
+    coordinates : dict of str to sympy.Function
+        Functions of time by the names of the coordinates, ``{"hinge.angle": hinge_angle(t)}``.
+    parameters : dict of sympy.Symbol to float
+        The parameters and their present values.  A parameter that is zero has no symbol.
+    conditions : tuple of sympy.Expr
+        What has to hold for these equations, such as ``gap > 0``, where laws ask it.
+    method : sympy.physics.mechanics.LagrangesMethod or None
+        What formed them, with ``mass_matrix``, ``forcing``, ``rhs()`` and ``linearize()``; None for an element with frames.
+    """
+
+    name: str
+    expressions: dict[str, Expression]
+    energies: dict[str, Expression]
+    coordinates: dict[str, Expression]
+    parameters: dict[Expression, float]
+    conditions: tuple[Expression, ...]
+    method: Any
+
+    def latex(self) -> str:
+        """The equations as the source of an ``aligned`` environment; dots are derivatives by time.
+
+        Returns
+        -------
+        str
+            One line for each equation.
+        """
+        lines = [_line(name, mechanics().mlatex(x), self.method) for name, x in self.expressions.items()]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+    def __repr__(self) -> str:
+        sign = "" if self.method is None else "0 = "
+        lines = [f"  {name}: {sign}{mechanics().msprint(x)}" for name, x in self.expressions.items()]
+        return "\n".join([f"{self.name}: {len(lines)} equations", *lines])
+
+
+def _line(name: str, printed: str, method: Any) -> str:
+    return rf"\text{{{name}}} &= {printed}" if method is None else f"{printed} &= 0"
+
+
+# -- laws ---------------------------------------------------------------------------------------------------------
+class Laws:
+    """The laws of some elements in symbols, added up: T, V, D, forces by frame or coordinate, and constraints by object."""
+
+    def __init__(self) -> None:
+        zero = sympy().Integer(0)
+        self.T = self.V = self.D = zero
+        self.parameters = Parameters()
+        self.conditions: list[Expression] = []
+        self.constraints: dict[str, list[Expression]] = {}
+        self.flows: dict[str, list[Expression]] = {}
+        # forces, and the velocities along which they act
+        self.powers: list[tuple[list[Expression], list[Expression]]] = []
+
+    def equations(
+        self, name: str, expressions: dict[str, Expression], coordinates: dict[str, Expression], method: Any
+    ) -> SymbolicEquations:
+        """Equations of these laws, with the parameters that are in them."""
+        energies = {"T": self.T, "V": self.V, "D": self.D}
+        conditions = tuple(x for x in dict.fromkeys(self.conditions) if x is not sympy().true)
+        used = set().union(*(x.free_symbols for x in (*expressions.values(), *energies.values(), *conditions)))
+        parameters = {symbol: value for symbol, value in self.parameters.values.items() if symbol in used}
+        return SymbolicEquations(name, expressions, energies, coordinates, parameters, conditions, method)
+
+    def gravity(self, field: Sequence[float]) -> list[Expression]:
+        """The field (3,): ``-g`` along its axis, or a symbol for each component."""
+        if np.count_nonzero(field) == 1:
+            g = self.parameters.symbol("g", float(np.abs(field).max()))
+            return [g * int(np.sign(x)) for x in field]
+        return self.parameters.array("g", field)
+
+    def take(
+        self, obj: MObject, path: str, frames: Sequence[Placed], q: Sequence[Expression], gravity: Sequence[Expression],
+        place: tuple[list[FramePose], np.ndarray, np.ndarray], held: bool = True,
+    ) -> None:  # fmt: skip
+        """Add the laws of an object, recorded at a ``place``: frames, internal coordinates, gravity; ``held`` by constraints."""
+        _refuse_without_law(obj)
+        recorder = Recorder(obj, self.parameters, path)
+        poses = [FramePose(list(f.o), np.array(f.U.tolist(), dtype=object)) for f in frames]
+        t = mechanics().dynamicsymbols._t
+        rates = [x for f in frames for x in (*f.v, *f.w)] + [x.diff(t) for x in q]
+        n, (numbers, inner, field) = len(rates), place
+        moving = np.random.default_rng(0).uniform(0.5, 1.0, n)
+
+        def law(name: str, count: int, given: Sequence, at: np.ndarray) -> list[Expression]:
+            return recorder.law(name, count, poses, q, given, (numbers, inner, at))
+
+        if obj.defines("energy") or obj.defines("gravity_energy"):
+            self.V += law("energy", 1, gravity, field)[0]
+        for name, matrix in (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix")):
+            for own in (x for x in (name, matrix) if obj.defines(x)):
+                found = law(own, 1, rates, moving)[0]
+                self.T, self.D = (self.T + found, self.D) if name == "kinetic" else (self.T, self.D + found)
+        if obj.defines("power"):
+            forces = law("power", n, [*rates, *rates], np.tile(moving, 2))
+            self.powers.append((forces, rates))
+        if held and obj.defines("constraint"):
+            count = obj.constraint_count
+            self.constraints[path] = law("constraint", count, [0] * count, np.zeros(count))
+        if obj.defines("flow_constraint"):
+            count = flow_count(obj)
+            self.flows[path] = law("flow_constraint", count * (1 + n), rates, moving)[:count]
+        self.conditions += recorder.conditions
+
+    def spring(self, joint: FreeJoint, path: str, values: Sequence[Expression]) -> None:
+        """Add springs, preloads and dampers on the coordinates of a joint."""
+        t, half = mechanics().dynamicsymbols._t, sympy().Rational(1, 2)
+        for k, (name, c) in enumerate(zip(joint.joint_coordinates, values, strict=True)):
+            stiffness, rest, preload, damping = (
+                self.parameters.symbol(f"{path}.{what}_{name}", getattr(joint, what)[k])
+                for what in ("stiffness", "rest", "preload", "damping")
+            )
+            self.V += half * stiffness * (c - rest) ** 2 - preload * c
+            self.D += half * damping * c.diff(t) ** 2
+
+
+def _refuse_without_law(obj: MObject) -> None:
+    instead = [x for x in ("evaluate", "forces", "stiffness_parts") if obj.defines(x)]
+    bare = obj.defines("kernel") and not (obj.defines("energy") or obj.defines("gravity_energy"))
+    if instead or bare or obj.defines("dynamic_stiffness"):
+        raise ModelError(
+            f"{obj.label}: its law is a compiled kernel or a table, without a formula; expected elements with an energy in plain "
+            "numpy; replace it by springs, bushings or wires"
+        )
+
+
+# -- equations ----------------------------------------------------------------------------------------------------
+@one_thread
+def of_system(system: MSystem, along: Sequence[str], inside: str = "") -> SymbolicEquations:
+    """See :meth:`.MSystem.equations`; names lose the beginning ``inside``."""
+    sympy()
+    label = system.label
+    topology, assembly = system._prepared = prepared(system, system._prepared)
+    refuse_unfit(topology)
+    motion = Equations(topology, assembly)
+    drawn = Evaluation.initial(assembly)
+    known = NamedCoordinates(topology, drawn)
+    inner = topology.coordinate_names[6 * (topology.units - 1) :]
+    along = names(label, "along", along)
+    for name in along:
+        find(label, "joint coordinate", name, [c for c in known.names if c not in inner])
+    if len(set(along)) < len(along):
+        raise ModelError(f"{label}: along names {max(along, key=along.count)} twice; expected each coordinate once")
+    if (count := len(along) + len(inner)) > MOST_COORDINATES:
+        raise ModelError(
+            f"{label}: it has {count} coordinates, internal ones included; expected at most {MOST_COORDINATES}, as printed "
+            "equations of more cannot be read; take simulate() or find_working_point(), which need no symbols"
+        )
+    tree = Tree(topology, along)
+    own_names = {name: str(name).removeprefix(inside) for name in inner}
+    q = tree.coordinates | {
+        name: mechanics().dynamicsymbols(name_of(own), real=True) for name, own in own_names.items()
+    }
+    laws, at = Laws(), drawn.configuration
+    gravity = laws.gravity(topology.gravity)
+    for el in topology.elements:
+        own, path = el.obj, el.path
+        if path in tree.joints and type(own).energy is FreeJoint.energy:
+            laws.spring(own, path, tree.joints[path])
+            continue
+        place = at.frames(el.frames), at.q[el.coordinates], topology.gravity
+        internal = [q[inner[k]] for k in np.arange(len(inner))[el.coordinates]]
+        frames = [tree.frame(int(f)) for f in el.frames]
+        laws.take(own, path.removesuffix(inside.rstrip(".")), frames, internal, gravity, place, path not in tree.joints)
+    flows = [el.path for part in motion.flows for el in part.elements]
+    laws.flows = {path: laws.flows[path] for path in flows}
+    equations = _formed(label, q, laws)
+    _Check(equations, tree, motion, drawn, known, laws).run()
+    return equations
+
+
+def of_element(obj: MObject) -> SymbolicEquations:
+    """See :meth:`.MObject.equations`."""
+    if not obj.frame_names:
+        alone = MSystem(obj.name)
+        alone.add(obj.copy(obj.name))
+        return of_system(alone, (), f"{obj.name}.")
+    sp, laws, t = sympy(), Laws(), mechanics().dynamicsymbols._t
+    frames, rng = [], np.random.default_rng(0)
+    for name in obj.frame_names:
+        o = sp.Matrix([sp.Function(f"{axis}_{name_of(name)}", real=True)(t) for axis in "xyz"])
+        u = sp.Matrix(3, 3, lambda i, j, name=name: sp.Symbol(f"U{i + 1}{j + 1}_{name_of(name)}", real=True))
+        w = sp.Matrix([sp.Symbol(f"w{axis}_{name_of(name)}", real=True) for axis in "xyz"])
+        frames.append(Placed(o, u, o.diff(t), w))
+    q = {str(name): sp.Function(name_of(name), real=True)(t) for name in obj.coordinate_names}
+    poses, inner, field = somewhere(obj), rng.uniform(0.5, 1.0, len(q)), np.array([0.0, 0.0, -G])
+    laws.take(obj, "", frames, list(q.values()), laws.gravity(field), (poses, inner, field))
+    velocities = [x for f in frames for x in (*f.v, *f.w)] + [x.diff(t) for x in q.values()]
+    static = [-x for f in frames for x in _slopes(laws.V, f)] + [-laws.V.diff(x) for x in q.values()]
+    moving = [-laws.D.diff(v) for v in velocities]
+    for forces, _ in laws.powers:
+        moving = [x + f for x, f in zip(moving, forces, strict=True)]
+    axes = ("fx", "fy", "fz", "tx", "ty", "tz")
+    labels = [f"{name}.{axis}" for name in obj.frame_names for axis in axes] + list(q)
+    expressions = dict(zip(labels, (x + y for x, y in zip(static, moving, strict=True)), strict=True))
+    held = [*laws.constraints.items(), *laws.flows.items()]
+    expressions |= {f"constraint[{k}]": x for k, x in enumerate(x for _, own in held for x in own)}
+    places = {x: at for f, pose in zip(frames, poses, strict=True) for x, at in zip(f.o, pose.o, strict=True)}
+    places |= {x: at for f, pose in zip(frames, poses, strict=True) for x, at in zip(f.U, pose.U.ravel(), strict=True)}
+    values = (
+        dict.fromkeys(velocities, SLOW) | places | dict(zip(q.values(), inner, strict=True)) | laws.parameters.values
+    )
+    expected = obj.forces(poses, inner, field)
+    _compare(obj.label, labels, evaluated(list(expressions.values())[: len(labels)], values), expected, expected)
+    return laws.equations(obj.label, expressions, q, None)
+
+
+def _slopes(energy: Expression, frame: Placed) -> list[Expression]:
+    """Slopes of an energy by displacements and turns of a frame: dV/do, and the sum of u x dV/du over its axes u."""
+    by_axes = frame.U.applyfunc(energy.diff)
+    turn = sum((frame.U.col(k).cross(by_axes.col(k)) for k in range(3)), sympy().zeros(3, 1))
+    return [*map(energy.diff, frame.o), *turn]
+
+
+def _formed(label: str, q: dict[str, Expression], laws: Laws) -> SymbolicEquations:
+    """Lagrange's equations of coordinates."""
+    mech, sp = mechanics(), sympy()
+    t, inertial = mech.dynamicsymbols._t, mech.ReferenceFrame("N")
+    laws.T, laws.V = short(laws.T), short(laws.V)
+    loads = []
+    for k, x in enumerate(q.values()):
+        rate = x.diff(t)
+        force = -sp.diff(laws.D, rate)
+        for forces, velocities in laws.powers:
+            force += sum(f * sp.diff(v, rate) for f, v in zip(forces, velocities, strict=True))
+        if force != 0:  # a point that moves with the coordinate carries its force
+            point = mech.Point(f"P{k}")
+            point.set_vel(inertial, rate * inertial.x)
+            loads.append((point, force * inertial.x))
+    held = [x for own in laws.constraints.values() for x in own]
+    flowing = [x for own in laws.flows.values() for x in own]
+    method = mech.LagrangesMethod(
+        laws.T - laws.V, list(q.values()), hol_coneqs=held, nonhol_coneqs=flowing, forcelist=loads, frame=inertial
+    )
+    found = dict(zip(q, map(_neat, method.form_lagranges_equations()), strict=True))
+    for kind in (laws.constraints, laws.flows):
+        for path, own in kind.items():
+            found |= {f"{path}[{k}]": x for k, x in enumerate(own)}
+    return laws.equations(label, found, q, method)
+
+
+def _neat(x: Expression) -> Expression:
+    """A sum of terms, with whole numbers in place of 1.0."""
+    x = x if x.count_ops() > LONG else sympy().expand(x)
+    return x.xreplace({number: exact(float(number)) for number in x.atoms(sympy().Float)})
+
+
+class _Check:
+    """Compares equations with what mse finds at a random point: places, constraints, forces and inertia."""
+
+    def __init__(
+        self, equations: SymbolicEquations, tree: Tree, motion: Equations, drawn: Evaluation, known: NamedCoordinates,
+        laws: Laws,
+    ):  # fmt: skip
+        self.equations, self.tree, self.motion, self.laws = equations, tree, motion, laws
+        self.drawn, self.known = drawn, known
+        t, sp = mechanics().dynamicsymbols._t, sympy()
+        self.q = list(equations.coordinates.values())
+        self.rates, self.accelerations = ([x.diff(t, k) for x in self.q] for k in (1, 2))
+        self.multipliers = list(equations.method.lam_vec)
+        units = [tree.units[u] for u in range(1, motion.topology.units)]
+        inner = self.q[len(tree.coordinates) :]
+        self.places = [x for f in units for x in (*f.o, *f.U)]
+        self.velocities = sp.Matrix([x for f in units for x in (*f.v, *f.w)] + [x.diff(t) for x in inner])
+
+    def run(self) -> None:
+        """ModelError where something deviates."""
+        values, here = self._somewhere()
+        t, label, motion = mechanics().dynamicsymbols._t, self.equations.name, self.motion
+        n, k = motion.size, len(self.q)
+        expressions = list(self.equations.expressions.values())
+        slopes = self.velocities.jacobian(self.rates) if n and k else []
+        wanted = [*self.velocities, *self.velocities.diff(t), *slopes, *expressions]
+        numbers = evaluated(wanted, values)
+        v, a, along, found = np.split(numbers, [n, 2 * n, 2 * n + n * k])
+        along = along.reshape(n, k)
+        terms = motion.terms(here, v, 0.0)
+        multipliers = np.array([values[x] for x in self.multipliers])
+        held, flowing = (sum(map(len, x.values())) for x in (self.laws.constraints, self.laws.flows))
+        rows = self._rows(self.laws.constraints)
+        pulled, residual = np.zeros(n), np.zeros(held)
+        if held:
+            pulled += here.slopes[rows].T @ multipliers[:held]
+            residual = here.residual[rows]
+        flows = np.zeros(0)
+        if flowing:
+            matrix, _ = motion.flow_rows(here, v)
+            pulled += matrix.T @ multipliers[held:]
+            flows = matrix @ v
+        expected = np.concatenate([along.T @ (terms.mass @ a - terms.force + pulled), residual, flows])
+        sizes = np.abs(along.T) @ (np.abs(terms.mass) @ np.abs(a) + np.abs(terms.force) + np.abs(pulled))
+        sizes = np.concatenate([sizes, np.full(held + flowing, 1.0)])
+        _compare(label, list(self.equations.expressions), found, expected, sizes)
+        if self.tree.joints:
+            own = self._rows(self.tree.joints)
+            off = np.concatenate([here.residual[own], here.slopes[own] @ v])
+            _compare(label, ["joints of the tree"] * len(off), off, 0.0 * off, np.ones(len(off)))
+        at = dict(zip(self.known.names, self.known.values(here), strict=True))
+        values = [(name, values[x], at[name]) for name, x in self.equations.coordinates.items()]
+        named, given, read = zip(*values, strict=True) if values else ((), (), ())
+        _compare(label, list(named), np.array(read), np.array(given), np.ones(len(named)))
+
+    def _rows(self, paths: Sequence[str]) -> np.ndarray:
+        """Rows of the constraints of some objects, one after the other."""
+        a = self.motion.assembly
+        rows = {el.path: n for g in a.groups for el, n in zip(g.elements, a.constraint_rows(g), strict=True)}
+        return np.concatenate([np.zeros(0, dtype=int), *(rows[path] for path in paths if path in rows)]).astype(int)
+
+    def _somewhere(self) -> tuple[dict[Expression, float], Evaluation]:
+        """A random point at which the conditions hold, as values of all symbols, and the system there."""
+        rng = np.random.default_rng(0)
+        drawn = dict(zip(self.known.names, self.known.values(self.drawn), strict=True))
+        middle = np.array([drawn[name] for name in self.equations.coordinates])
+        step = rng.uniform(-_FARTHEST, _FARTHEST, len(middle))
+        others = [*self.rates, *self.accelerations, *self.multipliers]
+        fixed = dict(zip(others, rng.uniform(-1.0, 1.0, len(others)), strict=True)) | self.equations.parameters
+        for k in range(_HALVINGS):
+            values = dict(zip(self.q, middle + 0.5**k * step, strict=True)) | fixed
+            if all(evaluated(self.equations.conditions, values)):
+                break
+        at, state, units = evaluated(self.places, values).reshape(-1, 12), self.drawn.state, self.motion.topology.units
+        o, u = state.o.copy(), state.U.copy()
+        o[1:], u[1:] = at[:, :3], at[:, 3:].reshape(units - 1, 3, 3)
+        inner = np.array([values[x] for x in self.q[len(self.tree.coordinates) :]])
+        memory = self.motion.assembly.followed(*self.motion.topology.frame_poses(o, u), state.memory)
+        return values, self.motion.evaluation(State(o, u, inner, memory))
+
+
+def _compare(label: str, what: Sequence[str], found: np.ndarray, expected: np.ndarray, sizes: np.ndarray) -> None:
+    off = np.abs(found - expected) > _ALIKE * np.maximum(sizes, np.abs(expected))
+    wrong = np.flatnonzero(off | ~np.isfinite(found))
+    if len(wrong):
+        k = int(wrong[0])
+        raise ModelError(
+            f"{label}: at a random point the equation of {what[k]} gives {found[k]:.9g} in symbols and {expected[k]:.9g} by "
+            "the laws themselves; expected the same; a law depends on more than poses, velocities and parameters, or has another "
+            "kernel: leave such elements out, and report it if they are mse's own"
+        )

@@ -1,0 +1,202 @@
+"""Equations in symbols: closed forms, other programs' integrators, and what is refused."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.integrate import solve_ivp
+from sympy.physics.mechanics import dynamicsymbols
+
+import mse
+from mse import Pose
+from mse.elements.parameters import Real
+
+DOWN = (0, 0, -9.81)
+t = dynamicsymbols._t
+
+
+def double_pendulum():
+    """Points of 1 kg on rods of 1 m; angles from hanging towards +x."""
+    system = mse.MSystem("double", gravity=DOWN)
+    top = {"top": Pose.dz(1.0)}
+    upper = system.add(mse.RigidBody("upper", mass=1.0, at=Pose.dz(-1.0), frames=top))
+    lower = system.add(mse.RigidBody("lower", mass=1.0, at=Pose.dz(-2.0), frames=top))
+    system.add(mse.Revolute("one", axis=(0, -1, 0)), between=(upper.frame("top"), system.ground))
+    system.add(mse.Revolute("two", axis=(0, -1, 0)), between=(lower.frame("top"), upper))
+    return system
+
+
+class Angles(mse.MObject):
+    """The same in absolute angles."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("a", unit="rad"), mse.coordinate("b", unit="rad"))
+    mass: Real = Real("of each point", unit="kg", default=1.0)
+
+    def kinetic(self, frames, q, v):
+        return self.mass * (v[0] ** 2 + 0.5 * v[1] ** 2 + v[0] * v[1] * np.cos(q[0] - q[1]))
+
+    def energy(self, frames, q):
+        return -self.mass * 9.81 * (2.0 * np.cos(q[0]) + np.cos(q[1]))
+
+
+def integrated(equations, start, duration):
+    """Coordinates after a time, by SciPy from the mass matrix and forcing of SymPy's method, at rest at the start."""
+    q = list(equations.coordinates.values())
+    rates = [x.diff(t) for x in q]
+    numbers = {x: sp.Float(value) for x, value in equations.parameters.items()}
+    place = [sp.Dummy() for _ in (*q, *rates)]
+    flat = dict(zip([*rates, *q], [*place[len(q) :], *place[: len(q)]], strict=True))
+    terms = [x.xreplace(numbers).xreplace(flat) for x in (equations.method.mass_matrix, equations.method.forcing)]
+    mass, force = (sp.lambdify(place, x, "numpy") for x in terms)
+
+    def slope(_, y):
+        return [*y[len(q) :], *np.linalg.solve(mass(*y), force(*y).ravel())]
+
+    found = solve_ivp(slope, (0, duration), [*start, *np.zeros(len(q))], "DOP853", rtol=1e-12, atol=1e-12)
+    return found.y[: len(q), -1]
+
+
+EXACT = [-0.0384352549, 0.5442096736]  # rad at 5 s from 0.6, -0.3: in more digits by other integrators
+
+
+@pytest.mark.slow
+def test_double_pendulum_by_printed_equations_and_by_simulate():
+    system = double_pendulum()
+    equations = system.equations(along=["one.angle", "two.angle"])
+    np.testing.assert_allclose(np.cumsum(integrated(equations, [0.6, -0.9], 5.0)), EXACT, atol=1e-8)
+    motion = system.simulate(duration=5, dt=5, initial={"one.angle": 0.6, "two.angle": -0.9}, rtol=1e-11)
+    found = np.cumsum([motion[name][-1] for name in ("one.angle", "two.angle")])
+    np.testing.assert_allclose(found, EXACT, atol=1e-8)
+
+
+def test_double_pendulum_of_a_law_in_numpy():
+    equations = Angles("angles").equations()
+    a, b = equations.coordinates.values()
+    (mass,) = equations.parameters
+    expected = mass * (2 * a.diff(t, 2) + sp.cos(a - b) * b.diff(t, 2) + sp.sin(a - b) * b.diff(t) ** 2)
+    expected += 2 * mass * sp.Float(9.81) * sp.sin(a)
+    assert sp.simplify(equations.expressions["angles.a"] - expected) == 0
+    np.testing.assert_allclose(integrated(equations, [0.6, -0.3], 5.0), EXACT, atol=1e-8)
+
+
+def slide(**spring):
+    system = mse.MSystem("slide", gravity=DOWN)
+    mass = system.add(mse.RigidBody("mass", mass=2.0))
+    system.add(mse.Prismatic("guide", **spring), between=(mass, system.ground))
+    return system, mass
+
+
+def test_springs_and_dampers_of_joints_are_symbols():
+    system, _ = slide(stiffness=50.0, damping=0.5, rest=0.1)
+    equations = system.equations(along=["guide.displacement"])
+    (x,) = equations.coordinates.values()
+    k, c, rest, m, g = sp.symbols(
+        "guide_stiffness_displacement guide_damping_displacement guide_rest_displacement mass_mass g", real=True
+    )
+    expected = m * x.diff(t, 2) + c * x.diff(t) + k * (x - rest) + m * g
+    assert sp.expand(equations.expressions["guide.displacement"] - expected) == 0
+    assert equations.parameters == {k: 50.0, c: 0.5, rest: 0.1, m: 2.0, g: 9.81}
+    assert r"\ddot" in equations.latex() and equations._repr_latex_().startswith("$$")
+    assert "0 = " in repr(equations)
+
+
+def test_springs_between_bodies_are_placed_along_joints():
+    system, mass = slide()
+    side = system.ground @ Pose.dx(0.4)
+    system.add(mse.Spring("side", length=0.3, stiffness=20.0, damping=0.1), between=(mass, side))
+    equations = system.equations(along=["guide.displacement"])
+    (x,) = equations.coordinates.values()
+    k, length = sp.symbols("side_stiffness side_length", real=True)
+    stretch = sp.sqrt(x**2 + sp.Float(0.16)) - length
+    slope = equations.energies["V"].diff(k) - stretch**2 / 2
+    assert abs(float(slope.subs({x: 0.3, length: 0.3}))) < 1e-12
+
+
+def test_loops_are_constraints_with_multipliers():
+    system, mass = slide()
+    rod = system.add(mse.RigidBody("rod", mass=1.0, frames={"end": Pose.dx(0.5)}))
+    system.add(mse.Revolute("pin", axis=(0, 1, 0)), between=(rod, mass))
+    wall = system.ground @ Pose.dx(0.5)
+    system.add(mse.Joint("slot", free=("z", "ax", "ay", "az")), between=(rod.frame("end"), wall))
+    equations = system.equations(along=["guide.displacement", "pin.angle"])
+    assert [name for name in equations.expressions if name.startswith("slot")] == ["slot[0]", "slot[1]"]
+    assert len(equations.method.lam_vec) == 2
+
+
+def test_a_frame_that_hangs_on_no_joint_is_named():
+    system, mass = slide()
+    bob = system.add(mse.RigidBody("bob", mass=1.0, at=Pose.dz(-1.0)))
+    system.add(mse.Spring("spring", length=1.0, stiffness=1e3), between=(mass, bob))
+    with pytest.raises(mse.ModelError, match=r"frame bob\.center hangs on no joint"):
+        system.equations(along=["guide.displacement"])
+
+
+def test_all_coordinates_of_a_joint_are_named():
+    system, mass = slide()
+    disc = system.add(mse.RigidBody("disc", mass=1.0))
+    system.add(mse.Cylindrical("shaft"), between=(disc, mass))
+    with pytest.raises(mse.ModelError, match=r"shaft\.displacement, and angle is missing"):
+        system.equations(along=["guide.displacement", "shaft.displacement"])
+    with pytest.raises(mse.UnknownNameError, match=r"guide\.displacement"):
+        system.equations(along=["guide.displacment"])
+
+
+def test_junctions_of_circuits_are_constraints():
+    system = mse.MSystem("resonator")
+    coil = system.add(mse.Inductor("coil", inductance=2e-3))
+    plates = system.add(mse.Capacitor("plates", capacitance=1e-6))
+    system.connect(coil.port("+"), plates.port("+"))
+    system.connect(coil.port("-"), plates.port("-"), system.earth)
+    equations = system.equations(along=[])
+    flow, charge = equations.coordinates.values()
+    (held,) = (x for name, x in equations.expressions.items() if "[" in name)
+    assert abs(held) == abs(flow + charge)
+    assert equations.expressions["coil.charge"].coeff(flow.diff(t, 2)).subs(equations.parameters) == 2e-3
+
+
+class Table(mse.MObject):
+    """A force that no energy of numpy's gives."""
+
+    def forces(self, frames, q, gravity=None):
+        return np.zeros(12)
+
+
+def test_elements_without_a_formula_are_refused():
+    system, mass = slide()
+    system.add(Table("table"), between=(mass, system.ground))
+    with pytest.raises(mse.ModelError, match="without a formula"):
+        system.equations(along=["guide.displacement"])
+
+
+class Kernel(mse.Spring):
+    """Its kernel's forces are those of a spring, its energy is another one."""
+
+    kernel = mse.Spring.kernel
+
+    def energy(self, frames, q):
+        return 2.0 * super().energy(frames, q)
+
+
+def test_equations_that_deviate_from_the_forces_of_mse_are_an_error():
+    system, mass = slide()
+    system.add(Kernel("spring", length=0.3, stiffness=20.0), between=(mass, system.ground @ Pose.dx(0.4)))
+    with pytest.raises(mse.ModelError, match="at a random point"):
+        system.equations(along=["guide.displacement"])
+
+
+def test_forces_of_an_element_with_frames():
+    spring = mse.Spring("spring", length=0.5, stiffness=1e3)
+    equations = spring.equations()
+    x0, x1, y0, y1, z0, z1 = (sp.Function(f"{axis}_{k}", real=True)(t) for axis in "xyz" for k in "01")
+    k, length = sp.symbols("stiffness length", real=True)
+    distance = sp.sqrt((x1 - x0) ** 2 + (y1 - y0) ** 2 + (z1 - z0) ** 2)
+    expected = k * (distance - length) * (x1 - x0) / distance
+    numbers = {x0: 0.1, x1: 0.7, y0: -0.2, y1: 0.3, z0: 0.0, z1: 0.4, k: 2.0, length: 0.5}
+    assert float((equations.expressions["0.fx"] - expected).subs(numbers)) == pytest.approx(0.0, abs=1e-14)
+    assert sp.Ne(length, 0) in equations.conditions
+
+
+def test_without_sympy_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "sympy", None)
+    with pytest.raises(mse.MissingPackageError, match=r"mse\[symbols\]"):
+        slide()[0].equations(along=["guide.displacement"])
