@@ -211,7 +211,7 @@ class _Loops:
             return
         loop = np.abs(without[:, driven]).max(axis=1)
         members = [name for name, share in zip(self.names, loop, strict=True) if share > DEPENDENT * loop.max()]
-        sources = [f"{n} {e:g}" for n, e in zip(self.names, -self.efforts, strict=True) if e and n in members]
+        sources = [f"{n} {abs(e):g}" for n, e in zip(self.names, self.efforts, strict=True) if e and n in members]
         raise ModelError(
             f"{self.assembly.topology.label}: a steady flow through {_some(members)} is limited by nothing, driven by "
             f"{_some(sources)} V (or Pa, K); expected a resistance in every loop of sources; add a Resistor"
