@@ -71,6 +71,7 @@ class Equations:
         self.flows = [FlowPart(topology, kind) for kind in topology.kinds if kind.cls.defines("flow_constraint")]
         self.inputs = InputForces(assembly, None) if inputs is None else inputs
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
+        self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
 
     def evaluation(self, state: State, time: float = 0.0) -> Evaluation:
         """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""
@@ -340,7 +341,7 @@ class Constrained:
         self.equations.massless |= not heavy.all()
         along = vectors.T @ force
         bare = np.abs(along[~heavy])
-        if bare.max(initial=0.0) > _NO_FORCE * size:
+        if bare.max(initial=0.0) > _NO_FORCE * size and not self.equations.implicit:
             self._refuse(vectors[:, ~heavy][:, int(bare.argmax())], float(bare.max()))
         return vectors[:, heavy] @ (along[heavy] / values[heavy])
 

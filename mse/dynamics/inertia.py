@@ -35,6 +35,7 @@ class GroupInertia:
         self.shape = Shape(group.frames.shape[1], group.internal.shape[1])
         self.has_mass = self.cls.has_mass()
         self.has_damping = any(map(self.cls.defines, ("dissipation", "power", "damping_matrix")))
+        self._own = None if self.cls.moving is None else self.cls.moving(self.objects)
         self._records: dict[str, Together] = {}
         n = self.shape.size
         for law, values in {"kinetic": 1, "momenta": n + 1, "dissipation": 1, "power": n}.items():
@@ -56,6 +57,8 @@ class GroupInertia:
             given = g.parameters, g.frames, at.o, at.U, self._memory(at)
             mass = cls.mass_kernel(*given)
             return mass, cls.inertia_kernel(mass, velocities)
+        if self._own is not None:
+            return self._own(at.o[g.frames], at.U[g.frames], velocities)
         if velocity_laws.of(cls, "mass_matrix"):
             return self._by_coenergy(self._rows(at), velocities)
         return self._by_mass_matrix(at, velocities)

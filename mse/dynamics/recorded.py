@@ -51,7 +51,13 @@ class Numbers:
 
 
 def asked(
-    equations: Equations, first: Moment, times: np.ndarray, outputs: Sequence[str], units: Sequence[str], rtol: float
+    equations: Equations,
+    first: Moment,
+    times: np.ndarray,
+    outputs: Sequence[str],
+    units: Sequence[str],
+    rtol: float,
+    method: str,
 ) -> Asked:
     """What is asked of a motion that begins at a moment, with samples at times (s)."""
     inputs, numbers = equations.inputs, Numbers(equations, first)
@@ -60,6 +66,7 @@ def asked(
         "model": equations.topology.source.name, "dt": float(times[1] - times[0]), "samples": len(times),
         "outputs": list(outputs), "inputs": {n: _described(x) for n, x in inputs.given.items()},
         "initial": {name: value for name, value in named.items() if value}, "states": numbers.names, "rtol": rtol,
+        "method": method,
     }  # fmt: skip
 
     def driven(one: int, last: int) -> np.ndarray:

@@ -26,9 +26,10 @@ from ..validation.file_access import file_path
 from .accelerations import Equations
 from .charts import displaced
 from .crossings import LEVELS, Watch
-from .explicit import StepFailed, Stepper
+from .explicit import StepFailed
 from .input_forces import INPUTS, InputForces
 from .ledger import unaccounted
+from .methods import checked, chosen, stepper
 from .moments import Moment
 from .outputs import Outputs
 from .prescribed import with_drives
@@ -60,12 +61,14 @@ def simulate(
     crossings: Mapping[str, float] | None = None,
     until: Mapping[str, float] | None = None,
     rtol: float = 1e-9,
+    method: str | None = None,
     record: str | PathLike[str] | None = None,
     progress: Show = True,
 ) -> Trajectory | TimeResponse:
     """See :meth:`.MSystem.simulate`."""
     steps, dt = checked_times(system, duration, dt)
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
+    method = checked(system.label, method)
     with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
         topology, assembly = system._prepared = prepared(system, system._prepared)
         source, inputs = topology.source, mapping(system.label, "inputs", inputs, INPUTS)
@@ -83,12 +86,14 @@ def simulate(
         first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
         times = first + (before + np.arange(steps + 1)) * dt
         given = InputForces(assembly, inputs, times)
-        run = Run(Equations(topology, assembly, given), source, rtol, outputs)
+        run = Run(Equations(topology, assembly, given), source, rtol, outputs, method)
         watch = Watch(run.outputs, crossings, until)
         if record is not None:
             sample, begin = run.begin(system, start, initial)
             units, path = [run.outputs.units[n] for n in run.outputs.names], file_path(record, "record")
-            with Recording(path, asked(run.equations, begin, times, run.outputs.names, units, rtol)) as file:
+            with Recording(
+                path, asked(run.equations, begin, times, run.outputs.names, units, rtol, run.method)
+            ) as file:
                 return task.finished(run.to(sample, begin, times, watch, task.tell, file))
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
@@ -110,7 +115,14 @@ def _grid(first: float, dt: float) -> tuple[float, int]:
 class Run:
     """A run as it goes: samples so far, and the moments at which steps began."""
 
-    def __init__(self, equations: Equations, source: Snapshot, rtol: float, outputs: Sequence[str] | None):
+    def __init__(
+        self,
+        equations: Equations,
+        source: Snapshot,
+        rtol: float,
+        outputs: Sequence[str] | None,
+        method: str | None = None,
+    ):
         topology = equations.topology
         refuse_unfit(topology)
         self.equations, self.rtol, self.label = equations, rtol, topology.label
@@ -126,6 +138,7 @@ class Run:
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
         self.evaluations = 0
+        self.method, self.why = method or "", ""
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
@@ -143,7 +156,13 @@ class Run:
             state, v = carried(moment.state, moment.v, start._topology, e.assembly)
             unchanged = start._source.differences(system) == {} and not given and state is moment.state
             here = e.evaluation(state)
-            if unchanged and self.rtol == start.rtol and e.inputs == start._inputs:
+            if (
+                unchanged
+                and self.rtol == start.rtol
+                and e.inputs == start._inputs
+                and self.method in ("", start.method)
+            ):
+                self._choose(here, v, start.method)
                 return moment, moment.origin or moment
         else:
             raise ModelError(
@@ -154,9 +173,14 @@ class Run:
         here = closed(e, here, time, start is None)
         here = placed(e, here, self.coordinates, given)
         v = moving(e, here, self.coordinates, given, v, time)
+        self._choose(here, v, self.method)
         work = (0.0, 0.0) if moment is None else (moment.damped, moment.driven)
         first = Moment(time, here.state, v, *work)
         return first, first
+
+    def _choose(self, here: Evaluation, v: np.ndarray, method: str) -> None:
+        self.method, self.why = (method, "") if method else chosen(self.equations, here, v)
+        self.equations.implicit = self.method == "implicit"
 
     def _refuse_other(self, what: str, other: Topology) -> None:
         if self.topology.same_frames(other) and self.topology.internal == other.internal:
@@ -174,7 +198,8 @@ class Run:
         file: Recording | None = None,
     ) -> Trajectory | TimeResponse:  # fmt: skip
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
-        stepper, switches = Stepper(self.equations, self.rtol, float(times[-1])), Switches(self.equations)
+        maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
+        switches = Switches(self.equations)
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
         if file is not None:
             self._in(file, begin)
@@ -188,7 +213,7 @@ class Run:
         watch.start(sample)
         try:
             while k <= steps and end is None:
-                step = switches.cut(stepper, stepper.step(begin))
+                step = switches.cut(maker, maker.step(begin))
                 self.begins.append(step.begin)
                 self.evaluations += step.evaluations
                 end = watch.between(step, sample.time, times[-1])
@@ -280,7 +305,9 @@ class Run:
     def state(self, moment: Moment) -> MotionState:
         """What another run goes on from."""
         inputs = self.equations.inputs
-        return MotionState(self.source.name, moment.time, self.rtol, self.topology, self.source, moment, inputs)
+        return MotionState(
+            self.source.name, moment.time, self.rtol, self.topology, self.source, moment, inputs, self.method
+        )
 
     def motion(self) -> Trajectory | TimeResponse:
         """The motion so far, from its file if it has one."""
@@ -290,9 +317,9 @@ class Run:
         inputs, state = self.equations.inputs, self.state(last)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
         names, (crossed, passages) = self.outputs.names, self._passages()
-        notes = ()
-        if self.equations.massless:
-            notes = (
+        notes = (self.why,) if self.why else ()
+        if self.equations.massless and self.method == "explicit":
+            notes += (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",
             )
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
@@ -300,7 +327,7 @@ class Run:
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,
             tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,
             crossed=crossed or None, passages=passages if crossed else None, rtol=self.rtol,
-            steps=len(self.begins), evaluations=self.evaluations,
+            method=self.method, steps=len(self.begins), evaluations=self.evaluations,
             notes=notes, _equations=self.equations, _source=self.source, _coordinates=self.coordinates,
             _samples=tuple(self.samples), _begins=tuple(self.begins),
         )  # fmt: skip

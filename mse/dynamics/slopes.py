@@ -34,13 +34,18 @@ class Slopes(NamedTuple):
     mass: np.ndarray
 
 
-def slopes(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray) -> Iterator[Slopes]:
-    """All that elements of one class exert by moving at velocities v and accelerations a (E, n) of their coordinates."""
+def slopes(
+    part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, *, exact: bool = True
+) -> Iterator[Slopes]:
+    """All that elements of one class exert by moving at velocities v and accelerations a (E, n) of their coordinates.
+
+    Without ``exact`` slopes that only differences give are left out: Newton's method converges without them, too.
+    """
     cls = part.cls
     if part.has_mass:
-        yield _checked(part, "inertia", _inertia(part, at, v, a))
+        yield _checked(part, "inertia", _inertia(part, at, v, a, exact))
     if cls.damping_kernel is not None or cls.defines("dissipation") or cls.defines("damping_matrix"):
-        yield _checked(part, "damping", _damping(part, at, v))
+        yield _checked(part, "damping", _damping(part, at, v, exact))
     if cls.defines("power"):
         yield _checked(part, "power", _power(part, at, v))
 
@@ -55,7 +60,7 @@ def _checked(part: GroupInertia, law: str, found: Slopes) -> Slopes:
     return found
 
 
-def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray) -> Slopes:
+def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, exact: bool) -> Slopes:
     mass, c = part.masses(at, v)
     if part.cls.inertia_slopes is not None:
         return Slopes(MOTION, *part.cls.inertia_slopes(mass, v, a), mass)
@@ -63,7 +68,7 @@ def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray
     if velocity_laws.of(part.cls, "mass_matrix"):
         return Slopes(MOTION, force, *_recorded(part, at, "inertia", np.hstack([_slow(v), a])), mass)
     by_x, by_v = np.zeros((2, *mass.shape))
-    if v.any() or a.any():
+    if exact and (v.any() or a.any()):
 
         def exerts(part: GroupInertia, at: Configuration, v: np.ndarray) -> np.ndarray:
             m, c = part.masses(at, v)
@@ -93,7 +98,7 @@ def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray
     return tuple(np.where(np.abs(x) <= VANISHED, 0.0, x) for x in (by_x[:, first:], by_v))
 
 
-def _damping(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:
+def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) -> Slopes:
     cls, n = part.cls, part.shape.size
     force = -part.velocity_forces(at, v)[0]
     if cls.damping_kernel is None and cls.defines("dissipation"):
@@ -108,7 +113,7 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:
         return np.zeros((len(v), n, n)) if found is None else found
 
     by_v, by_x = matrices(part, at), np.zeros((len(v), n, n))
-    if v.any() and by_v.any():
+    if exact and v.any() and by_v.any():
         by_x = part.differences(at, lambda p, there: np.einsum("eij,ej->ei", matrices(p, there), v))
     return Slopes(DAMPING, force, by_x, by_v, np.zeros_like(by_v))
 

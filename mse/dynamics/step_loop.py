@@ -17,8 +17,9 @@ from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
 from ..validation import arguments
 from .accelerations import Equations
-from .explicit import StepFailed, Stepper
+from .explicit import StepFailed
 from .input_forces import InputForces
+from .methods import stepper
 from .moments import Moment, Step
 from .simulate import Run
 from .switches import Switches
@@ -104,7 +105,7 @@ class MotionLoop(Shown):
             name: np.array([k]) for name, k in zip(self.outputs, run.outputs.chosen(self.outputs), strict=True)
         }
         self._now, begin = run.begin(system, start, initial)
-        self._stepper, self._switches = Stepper(run.equations, rtol), Switches(run.equations)
+        self._stepper, self._switches = stepper(run.equations, rtol, run.method), Switches(run.equations)
         self._step: Step | None = None
         self._begin, self._held = begin, self._u.copy()
         self._first, self._count = self._now.time, 0

@@ -10,6 +10,7 @@ from ..validation.arguments import called
 from .accelerations import Equations
 from .crossings import parts
 from .explicit import Stepper
+from .implicit import ImplicitStepper
 from .moments import Moment, Step
 
 # times rtol, of the size of the system: a step that begins so near to a switch has passed it.  With a tenth and ten times of it
@@ -35,7 +36,7 @@ class Switches:
             found.append(np.asarray(values, dtype=float))
         return np.concatenate(found)
 
-    def cut(self, stepper: Stepper, step: Step) -> Step:
+    def cut(self, stepper: Stepper | ImplicitStepper, step: Step) -> Step:
         """A step, or one in its place that ends at the first switch within it."""
         if not self._elements or not len(begin := self.at(step.begin)):
             return step

@@ -21,9 +21,9 @@ from ..statics.named import Named
 from ..validation.arguments import find, number
 from .accelerations import Equations, all_reactions
 from .coordinates import NamedCoordinates
-from .explicit import Stepper
 from .input_forces import InputForces
 from .ledger import energies, momentum, stored, works
+from .methods import METHODS, stepper
 from .moments import Moment
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class MotionState:
         When that was.
     rtol : float
         Tolerance of the run.
+    method : str
+        Method of its steps.
     """
 
     name: str
@@ -54,6 +56,7 @@ class MotionState:
     _source: Snapshot = field(repr=False)
     _moment: Moment = field(repr=False)
     _inputs: InputForces = field(repr=False)
+    method: str = "explicit"
 
 
 class Instant:
@@ -73,7 +76,7 @@ class Instant:
         """What another run goes on from."""
         m = self._motion
         e = m._equations
-        return MotionState(m.name, self.time, m.rtol, e.topology, m._source, self._moment, e.inputs)
+        return MotionState(m.name, self.time, m.rtol, e.topology, m._source, self._moment, e.inputs, m.method)
 
     @cached_property
     def poses(self) -> Named[Pose]:
@@ -169,6 +172,8 @@ class Trajectory(TimeResponse):
         Where it ended; ``start`` of the next run goes on there, to the bit as if it had not been cut.
     rtol : float
         Relative tolerance of each step.
+    method : str
+        ``explicit`` or ``implicit``; see :meth:`.MSystem.simulate`.
     steps, evaluations : int
         Steps of the method, and how often it asked for accelerations.
     notes : tuple of str
@@ -190,6 +195,7 @@ class Trajectory(TimeResponse):
 
     final_state: Any = None
     rtol: float = 1e-9
+    method: str = "explicit"
     steps: int = 0
     evaluations: int = 0
     notes: tuple[str, ...] = ()
@@ -260,7 +266,7 @@ class Trajectory(TimeResponse):
         if self.time[k] == t:
             return Instant(self, self._samples[k])
         begin = self._begins[max(0, bisect_right([m.time for m in self._begins], t) - 1)]
-        return Instant(self, Stepper(self._equations, self.rtol).step(begin).at(t))
+        return Instant(self, stepper(self._equations, self.rtol, self.method).step(begin).at(t))
 
     def transition_matrix(self, start: float, end: float) -> TransitionMatrix:
         """How small changes of joint coordinates and their rates at one time have grown at another: their linear relation.
@@ -358,7 +364,7 @@ class Trajectory(TimeResponse):
 
         It is integrated along each step, which is made again for it: it takes as long as the motion took.
         """
-        return works(self._equations, self._begins, Stepper(self._equations, self.rtol).step, self.time)
+        return works(self._equations, self._begins, stepper(self._equations, self.rtol, self.method).step, self.time)
 
     @cached_property
     def stored(self) -> dict[str, dict[str, np.ndarray]]:
@@ -393,7 +399,7 @@ class Trajectory(TimeResponse):
         rows = [
             ("steps", self.steps, ""),
             ("evaluations", self.evaluations, ""),
-            ("method", "explicit, order 8", ""),
+            ("method", METHODS[self.method], ""),
             ("largest constraint residual", self.largest_residual, "m"),
             ("largest unaccounted energy", float(np.abs(energy["unaccounted"]).max()), "J"),
             ("largest kinetic energy", float(energy["kinetic"].max()), "J"),

@@ -19,7 +19,7 @@ from ..numerics.blas_threads import one_thread
 from ..numerics.precision import DEPENDENT
 from ..results import Result
 from .about import Moving, about
-from .explicit import Stepper
+from .methods import stepper
 from .moments import Moment
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def transition_matrix(motion: Trajectory, start: float, end: float) -> Transitio
             f"{label}: it constrains velocities, for which there are no transition matrices yet; expected constraints of "
             "positions; take small changes of the initial values"
         )
-    stepper = Stepper(e, motion.rtol)
+    maker = stepper(e, motion.rtol, motion.method)
     points, first, second = _chebyshev()
     chosen, matrix = None, None
     for k, begin in enumerate(motion._begins):
@@ -81,7 +81,7 @@ def transition_matrix(motion: Trajectory, start: float, end: float) -> Transitio
         low, high = max(start, begin.time), min(end, until)
         if high <= low:
             continue
-        step, length = stepper.step(begin), high - low
+        step, length = maker.step(begin), high - low
         moments = [step.at(low + length * point) for point in points]
         found = [_instant(motion, moment) for moment in moments]
         if chosen is None:

@@ -13,6 +13,7 @@ from ..kernels import beam_shapes, beams, motions
 from ..numerics.law_functions import rotation_vector, solved
 from .base import FramePose, MObject, Outline
 from .coordinates import GENERALIZED, coordinate
+from .segment_inertia import SegmentInertia
 
 _MOST_STRAIN = 0.02  # of a segment softened for the search, under all loads
 _NEAR = 0.8  # of the largest rotation: from here on it may be what stops a search
@@ -100,6 +101,7 @@ class BeamSegment(MObject):
     mechanisms = ()  # the beam has the loss
     kernel = beams.segment
     adds_parts = True
+    moving = SegmentInertia
 
     def __init__(self, name: str, data: SegmentData):
         super().__init__(name)
@@ -122,6 +124,8 @@ class BeamSegment(MObject):
         turned = np.cross(w, p)
         c = motions.inverse_coefficient_series(w @ w)
         strain = np.concatenate([p - 0.5 * turned + c * np.cross(w, turned), w]) - row.rest
+        # what the inside bends takes length
+        strain = np.concatenate([strain[:1] + 0.5 * (q @ (row.tensed @ q)), strain[1:]])
         waves = row.wave @ strain
         strain = strain - ((w @ w) - row.rest[3:] @ row.rest[3:]) / 720.0 * (row.sway @ strain)
         strain = np.concatenate([strain[:1] + waves @ waves, strain[1:]])
@@ -138,8 +142,7 @@ class BeamSegment(MObject):
             return row.flexibility.sum(axis=0) @ f + row.slope @ carried + back
 
         f = solved([moved_by(unit) for unit in np.eye(6)], strain)  # the force that makes this strain
-        inner = row.bubble.sum(axis=0) + f[0] * row.tensed
-        return 0.5 * (f @ strain) + 0.5 * (q @ (inner @ q))
+        return 0.5 * (f @ strain) + 0.5 * (q @ (row.bubble.sum(axis=0) @ q))
 
     def gravity_energy(self, frames, q, gravity):
         m0, m1, n0, n1 = self._data.row.weight

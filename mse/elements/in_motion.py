@@ -17,6 +17,10 @@ class InMotion:
     #: Of its motors by name: where one holds its residual at zero, and the force that it needs, an output of motions.
     drives: ClassVar[Mapping[str, tuple[float, Channel]] | property] = {}
 
+    #: What gives masses (E, n, n) and forces of inertia c (E, n) of objects of the class, made from them and called with
+    #: poses and velocities of their frames; without it they follow from laws (:class:`mse.dynamics.inertia.GroupInertia`).
+    moving: ClassVar[Any] = None
+
     def reading(self, frames: Sequence[FramePose]) -> np.ndarray:
         """What is read in a motion, (outputs,), of an object without a ``measure``; ``output_map`` gives its small changes."""
         return np.zeros(0)

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .motions import coadjoint_form, inverse_coefficients, small_adjoint
+from .motions import coadjoint_form, inverse_coefficients, inverse_series, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -180,3 +180,57 @@ def local_mass(moved, length, density):
     weights = ((WEIGHTS * length)[:, None] * density).reshape(-1, 1)
     moved = moved.reshape(-1, moved.shape[2])
     return moved.T @ (weights * moved)
+
+
+# -- many segments at many shapes ---------------------------------------------------------------------------------
+def _cross_matrices(w):
+    """``[w]x`` (..., 3, 3) of vectors (..., 3), complex ones too."""
+    out = np.zeros((*w.shape, 3), dtype=w.dtype)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[..., k, j], out[..., j, k] = w[..., i], -w[..., i]
+    return out
+
+
+def moving_masses(twists, rest, length, compliance, density, stress, lever, moment):
+    """:func:`local_mass` (E, s, 12 + m, 12 + m) of segments at twists (E, s, 6) each, which may be complex.
+
+    Other data are those of one segment with a first axis (E, ...); ``stress`` (E, points, 6, m) are its free stress fields.
+    Also gives the change of the twist by motions of the ends along their own axes, (E, s, 6, 12).
+    """
+    d, swap = twists, (0, 1, 2, 4, 3)
+    ad = np.zeros((*d.shape, 6), dtype=d.dtype)
+    ad[..., :3, :3] = ad[..., 3:, 3:] = _cross_matrices(d[..., 3:])
+    ad[..., :3, 3:] = _cross_matrices(d[..., :3])
+    t2 = np.sum(d[..., 3:] * d[..., 3:], axis=-1)
+    square = ad @ ad
+    powers = np.stack([ad, square, square @ ad, square @ square], axis=2)
+    a, b = inverse_series(t2)
+    even = _IDENTITY + a[..., None, None] * powers[:, :, 1] + b[..., None, None] * powers[:, :, 3]
+    slope = np.concatenate([0.5 * ad - even, 0.5 * ad + even], axis=-1)
+    turns = t2[..., None] * POINTS**2
+    coefficients = (turns[..., None] ** _POWERS) @ _EXPONENTIAL * _POINT_POWERS
+    transports = np.einsum("espk,eskij->espij", coefficients, powers) + _IDENTITY
+    by_end = (-slope[:, :, None, :, :6] @ transports).transpose(swap)  # H^T, (E, s, points, 6, 6)
+    weights = WEIGHTS[:, None] * length[:, None, None]  # (E, points, 1)
+    soft = (weights * compliance)[:, None, :, :, None]
+    softened = soft * by_end
+    stiffness = np.linalg.inv(np.sum(by_end.transpose(swap) @ softened, axis=2))
+    moved = np.sum(softened.transpose(swap) @ stress[:, None], axis=2)
+    inner = stress[:, None] - by_end @ (stiffness @ moved)[:, :, None]
+    force = np.einsum("esij,esj->esi", stiffness, d - rest[:, None])
+    form = np.zeros_like(ad)
+    form[..., :3, 3:] = form[..., 3:, :3] = _cross_matrices(force[..., :3])
+    form[..., 3:, 3:] = _cross_matrices(force[..., 3:])
+    swung = form @ (lever[:, None] @ slope)
+    ends = stiffness @ (slope - moment[:, None] @ swung)
+    by_ends = by_end @ ends[:, :, None] + _FROM_MIDDLE * swung[:, :, None]
+    strain = compliance[:, None, :, :, None] * np.concatenate([by_ends, inner], axis=-1)
+    carried = np.einsum("pq,esqij->espij", _RUNNING, transports @ strain) * length[:, None, None, None, None]
+    parts = transports.reshape(*transports.shape[:3], 2, 3, 2, 3)
+    back = parts.transpose(0, 1, 2, 3, 6, 5, 4).reshape(transports.shape)
+    motion = back @ carried
+    motion[..., :6] += back
+    heavy = (weights * density)[:, None, :, :, None] * motion
+    flat = (*motion.shape[:2], -1, motion.shape[-1])
+    return motion.reshape(flat).transpose(0, 1, 3, 2) @ heavy.reshape(flat), slope

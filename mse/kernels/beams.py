@@ -102,11 +102,15 @@ def _put_flexibility(row, turning, ad, work, out):
 
 
 @part
-def _put_strain(row, curved, d, raw, e, slope):
-    """e, its derivative by d (6, 6), and ``raw`` = d - d0; e is d - d0 without the terms that a change of curvature adds to d."""
+def _put_strain(row, curved, d, shortened, raw, e, slope):
+    """e, its derivative by d (6, 6), and ``raw`` = d - d0; e is d - d0 without the terms that a change of curvature adds to d.
+
+    By ``shortened`` (m) the segment would be shorter, since its inside bends.
+    """
     put_zeros(slope)
     for i in range(6):
         raw[i] = d[i] - row[_REST + i]
+    raw[0] += shortened
     turned = (turn_squared(d) - turn_squared(row[_REST:_WEIGHT])) / 720.0
     for i in range(6):
         slope[i, i] = 1.0
@@ -231,18 +235,64 @@ def _add_inner(factor, numbers, m, stiffness):
             stiffness[12 + i, 12 + j] += factor * numbers[m * i + j]
 
 
+@part
+def _put_tensed(m, numbers, q, bent):
+    """``G q`` into ``bent`` (m,), and ``q^T G q/2``."""
+    shortened = 0.0
+    for i in range(m):
+        bent[i] = 0.0
+        for j in range(m):
+            bent[i] += numbers[m * i + j] * q[j]
+        shortened += 0.5 * q[i] * bent[i]
+    return shortened
+
+
+@part
+def _put_inner_forces(row, m, q, tensed, tension, gradient):
+    """Forces on internal coordinates, ``B q + N G q``, into ``gradient``; half of what B stores."""
+    stored = 0.0
+    for i in range(m):
+        force = 0.0
+        for p in range(MECHANISMS):
+            for j in range(m):
+                force += row[_BUBBLE + m * (m * p + i) + j] * q[j]
+        stored += 0.5 * q[i] * force
+        gradient[12 + i] = force + tension * tensed[i]
+    return stored
+
+
+@long_part
+def _add_inner_slopes(m, tensed, slope, inside, stiffness):
+    """Add what a tension that follows motions of the ends, and the length that the inside takes, change in forces."""
+    for p in range(inside.shape[0]):
+        for k in range(6):
+            for i in range(m):
+                for j in range(12):
+                    x = tensed[i] * inside[p, 0, k] * slope[k, j]
+                    stiffness[12 + i, j] += x
+                    stiffness[j, 12 + i] += x
+        for i in range(m):
+            for j in range(m):
+                stiffness[12 + i, 12 + j] += tensed[i] * inside[p, 0, 0] * tensed[j]
+
+
 @compiled
 def segment(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = e^T F^-1 e/2 + q^T (B + N G) q/2 - g . int rho A x ds``, F bent along with d, for ``q = 0``.
+    """``W = e^T F^-1 e/2 + q^T B q/2 - g . int rho A x ds``, F bent along with d.
 
+    The inside, bent by q, takes the length ``q^T G q/2``, which adds to the stretch in e.
     ``e = d - d0`` without the terms that a change b of curvature adds to d: a shortening by ``h b^2/240``, which carries the
     geometric stiffness of a taut segment, and ``t^2/720 [d0, b]``, t the rotation (terms of the series of W. Magnus, Comm. Pure
-    Appl. Math. 7 (1954) 649, for a nearly straight segment).  q (m,) are motions of the inside with the ends at rest, N the
-    tension.  Parts: the five mechanisms, gravity, geometric; all in one if ``stiffness`` has one part only.
+    Appl. Math. 7 (1954) 649, for a nearly straight segment).  q (m,) are motions of the inside with the ends at rest, zero
+    unless they follow the parameters; N is the tension.  Parts: the five mechanisms, gravity, geometric; all in one if
+    ``stiffness`` has one part only.
     """
     m, parts = gradient.shape[1] - 12, stiffness.shape[1]
     tensed_from = _BUBBLE + MECHANISMS * m * m
     curved_from = tensed_from + m * m
+    inner_from = curved_from + 48
+    moves = parameters.shape[1] > inner_from
+    tensed = np.zeros(m)
     # scratch, allocated once for all segments
     d, e, raw, turning, f, change = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6)
     pull, pull_d, bent, by_own, moved = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(12), np.zeros(12)
@@ -259,7 +309,10 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
             energy[n] = np.nan
             continue
         # with the end force f, W = f.e - f^T F f/2, stationary in f
-        _put_strain(row, curved, d, raw, e, e_slope)
+        shortened = 0.0
+        if moves:
+            shortened = _put_tensed(m, row[tensed_from:], row[inner_from:], tensed)
+        _put_strain(row, curved, d, shortened, raw, e, e_slope)
         lever = row[_LEVER:_BUBBLE].reshape(6, 6)
         put_applied(lever, e, turning)
         put_small_adjoint(turning, ad)
@@ -272,7 +325,7 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         )
         for i in range(6):
             energy[n] += 0.5 * f[i] * e[i]
-        if order == 0:
+        if order == 0 and not moves:
             continue
         put_coadjoint_form(f, bend)  # ad(a)^T f = bend a
         put_applied(bend, turning, change)
@@ -285,6 +338,10 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         for i in range(6):
             pull[i] += f[i]
         put_transposed_applied(e_slope, pull, pull_d)
+        if moves:
+            energy[n] += _put_inner_forces(row, m, row[inner_from:], tensed, pull_d[0], gradient[n])
+        if order == 0:
+            continue
         put_forces_of(d, pull_d, powers, by_own)
         for i in range(12):
             g, j = 3 * (i // 3), i % 3
@@ -318,6 +375,8 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         _add_strain_curl(curved, d, raw, pull, inside[parts - 1])
         put_relative_slope(d, work, own)
         _put_in_world(own, u, slope)
+        if moves:
+            _add_inner_slopes(m, tensed, slope, inside, stiffness[n, parts - 1])
         for p in range(parts):
             if p != MECHANISMS:
                 put_sixfold(inside[p], slope, after)
@@ -332,7 +391,7 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         _add_motion_curl(half_world, moved, geometric)
         for p in range(MECHANISMS):
             _add_inner(1.0, row[_BUBBLE + m * m * p :], m, stiffness[n, p if parts > 1 else 0])
-        _add_inner(f[0], row[tensed_from:], m, geometric)
+        _add_inner(pull_d[0], row[tensed_from:], m, geometric)
 
 
 def late_parts() -> list[tuple]:
@@ -344,6 +403,7 @@ def late_parts() -> list[tuple]:
         (_add_strain_curl, (row, row, row, row, table)),
         (put_relative_slope, (row, stack, table)),
         (_put_in_world, (table, stack, table)),
+        (_add_inner_slopes, (0, row, table, stack, table)),
         (put_pulled_slope, (row, row, table, stack, table)),
         (_put_half_curl, (table, table, table)),
         (_add_motion_curl, (table, row, table)),

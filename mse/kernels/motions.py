@@ -31,6 +31,15 @@ def inverse_coefficient_series(t2):
     return c
 
 
+def inverse_series(t2):
+    """``a, b`` of :func:`inverse_coefficients` for arrays, complex ones too; plain Python."""
+    c = slope = 0.0
+    for b in _BERNOULLI[::-1]:
+        slope = slope * t2 + c
+        c = c * t2 + b
+    return c - t2 * slope, -slope
+
+
 @shared
 def inverse_coefficients(t2):
     """``a, b`` of ``x/(e^x - 1) = 1 - x/2 + a x^2 + b x^4`` for x = ad of angle t, and their derivatives by t^2.

@@ -291,12 +291,18 @@ class Group:
         if self.cls.kernel is not None:
             # take() gathers rows in a third of the time of indexing
             given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), self.memories(at.memory, part)
-            self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
+            self.cls.kernel(self._numbers(at, part), *given, gravity, order, energy, gradient, stiffness)
         else:
             self._evaluate_laws(at, gravity, order, part, (energy, gradient, stiffness))
         if field:
             whole[:, field:] = stiffness
         return energy, gradient, whole
+
+    def _numbers(self, at: Configuration, part: slice) -> np.ndarray:
+        """Parameters (E, P) of members for their kernel, with internal coordinates last where resting ones do not rest."""
+        if self.cls.resting and at.q[self.internal[part]].any():
+            return np.hstack([self.parameters[part], at.q[self.internal[part]]])
+        return self.parameters[part]
 
     def _evaluate_laws(self, at: Configuration, gravity: np.ndarray, order: int, part: slice, out: tuple) -> None:
         """Fill energies, gradients and stiffness parts by derivatives of the laws, or by what members have in their place."""

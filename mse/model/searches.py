@@ -247,6 +247,7 @@ class Searches:
         crossings: Mapping[str, float] | None = None,
         until: Mapping[str, float] | None = None,
         rtol: float = 1e-9,
+        method: str | None = None,
         record: str | PathLike[str] | None = None,
         progress: bool | Callable[[Progress], object] = True,
     ) -> Trajectory | TimeResponse:
@@ -282,6 +283,11 @@ class Searches:
             The same; the run ends where the first of them is passed, at the latest after ``duration``.
         rtol : float
             Relative tolerance of each step, 1e-13 to 1e-2.
+        method : str, optional
+            ``"explicit"`` steps are of order 8 and fast where nothing is stiff; ``"implicit"`` ones are of order 5 and as long as
+            accuracy lets them, however stiff elements are: vibrations that they do not resolve die out.  If left out, they are
+            implicit where inertia couples bodies, as that of beams and flexible bodies does, or where stiffness or damping acts
+            on what has no mass; ``motion.notes`` says so.
         record : path, optional
             File ``run.npy`` to which outputs are written as the motion goes, with the bits that they have without it.  If it is
             there already, the same call goes on from its last step, whatever ended it.  :func:`mse.read_recording` reads it at
@@ -321,7 +327,7 @@ class Searches:
         return simulate(
             self, duration=duration, dt=dt, initial=initial, start=start, inputs=inputs, outputs=outputs,
             crossings=crossings, until=until, rtol=rtol,
-            record=record, progress=progress,
+            method=method, record=record, progress=progress,
         )  # fmt: skip
 
     def step_loop(

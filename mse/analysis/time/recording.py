@@ -64,6 +64,7 @@ _SIDECAR = js.entries(
     {
         "writer": js.entries({"process": js.whole, "host": js.text}),
         "rtol": js.positive,
+        "method": js.text,
         "crossed": js.each(js.text),
         "passages": js.each(js.number),
         "ended": js.whole,

@@ -1,0 +1,277 @@
+"""Steps of stiff motions by Radau IIA of order 5, with constraints on positions and on velocities at once.
+
+    ``x' = P(x) (v + G' m)``,  ``M v' = f - c - A' l``,  ``g(x) = 0``,  ``A v = u'``
+
+Three stages are solved together by Newton's method; its matrices are dynamic stiffnesses (:mod:`mse.dynamics.jacobian`).  M may
+be singular where stiffness or damping holds what has no mass, and fast vibrations that no step resolves die out.  The
+multipliers m, zero but for errors, keep positions on the constraints whose slopes are G (C. W. Gear, B. Leimkuhler and
+G. K. Gupta, J. Comput. Appl. Math. 12 (1985) 77).  Method, error estimate and control are those of RADAU5 (E. Hairer and
+G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8).  Moments between are ends of shorter steps, which have the
+order of the method; the polynomial of the whole step, where they begin, is of order 3.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from ..errors import ModelError
+from ..kernels.rotations import inverse_left_jacobian
+from ..numerics.precision import EPS, NOTHING, left_by_rounding
+from .accelerations import Equations
+from .charts import Chart, Settled, StepFailed, displaced
+from .explicit import _TURN
+from .jacobian import Jacobian, Unknowns
+from .moments import Moment, Step
+
+
+def _method() -> tuple[np.ndarray, ...]:
+    """Nodes, inverse of the weights (3, 3), last weights, and eigenvalues and vectors of that inverse, the real one first."""
+    nodes = np.array([0.4 - np.sqrt(0.06), 0.4 + np.sqrt(0.06), 1.0])
+    powers = nodes[:, None] ** np.arange(3)
+    weights = (nodes[:, None] * powers / np.arange(1, 4)) @ np.linalg.inv(powers)
+    inverse = np.linalg.inv(weights)
+    values, vectors = np.linalg.eig(inverse)
+    order = [int(np.abs(values.imag).argmin()), int(values.imag.argmax()), int(values.imag.argmin())]
+    return nodes, inverse, weights[2], values[order], vectors[:, order]
+
+
+_NODES, _INVERSE, _WEIGHTS, _VALUES, _VECTORS = _method()
+_BACK = np.linalg.inv(_VECTORS)
+_REAL = float(_VALUES[0].real)
+_ROOT = np.sqrt(6.0)
+_ERROR = np.array([-13.0 - 7.0 * _ROOT, -13.0 + 7.0 * _ROOT, -1.0]) / 3.0  # RADAU5's, times the real eigenvalue
+# RADAU5's numbers: the estimate is of order 3, so its tolerance follows from the one of the steps, of order 5; factors on steps
+_ESTIMATED, _POWER = 0.1, 2.0 / 3.0
+_SAFE, _LEAST, _MOST = 0.9, 0.2, 8.0
+_ITERATIONS = 10
+_ORDER = 4.0  # of the estimate
+_FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
+
+
+class _Stages(NamedTuple):
+    """What Newton's method found: unknowns (3, n) and (3, k) of the stages, powers (3, 2), and how many iterations it took."""
+
+    x: np.ndarray
+    v: np.ndarray
+    velocity: np.ndarray
+    position: np.ndarray
+    powers: np.ndarray
+    iterations: int
+
+
+class ImplicitStepper:
+    """Steps of a system with a relative tolerance; as :class:`mse.dynamics.explicit.Stepper` makes them."""
+
+    def __init__(self, equations: Equations, rtol: float):
+        self.equations, self.rtol = equations, rtol
+
+    def step(self, begin: Moment) -> Step:
+        """One step; ModelError or :class:`.StepFailed` where there is none."""
+        return _Steps(self.equations, self.rtol, begin).taken()
+
+
+class _Steps:
+    """Trials of one step."""
+
+    def __init__(self, equations: Equations, rtol: float, begin: Moment):
+        self._equations, self._begin, self._evaluations = equations, begin, 1
+        e, measure = equations, equations.measure
+        self._metric, self._size = measure.metric, measure.size
+        self._bodies = 6 * (e.assembly.bodies - 1)
+        here = e.evaluation(begin.state, begin.time)
+        self._matrices = Jacobian(e, here, begin.v)
+        self._free = ~self._matrices.massless
+        force, _, _ = e.applied(here, begin.v, begin.time, e.assembly.groups, e.parts)
+        self._force = (force - e.inertia(here.configuration, begin.v).force) / self._metric
+        if not np.isfinite(self._force).all():
+            raise StepFailed
+        self._v = self._metric * begin.v
+        fastest = float(np.abs(self._v).max(initial=0.0))
+        pulled = float(np.sqrt(self._size * self._pull()))
+        self._speed = max(fastest, pulled) or self._size  # m/s of what moves fastest
+        self._tolerance = rtol
+        self._accelerate(min(begin.step or _FIRST * self._size / self._speed, 1.0 / NOTHING))
+        self._estimated = max(_ESTIMATED * rtol**_POWER, 10.0 * EPS)
+        self._close = max(10.0 * EPS / self._estimated, min(0.03, np.sqrt(self._estimated)))
+        turn = np.abs(begin.v[: self._bodies].reshape(-1, 6)[:, 3:]).max(initial=0.0)
+        self._longest = _TURN / float(turn) if turn else np.inf
+        self._shortest = NOTHING * max(self._size / self._speed, abs(begin.time))
+
+    def _accelerate(self, h: float) -> None:
+        """Put accelerations and reactions into the slopes, as a short step of Euler's method finds them."""
+        m = self._matrices
+        if len(m.rows):
+            s = _REAL / h
+            found = m.solver(s)(self._v, self._force, np.zeros(len(m.held)), np.zeros(len(m.rows)))
+            m.accelerate(s * found.v, found.velocity)
+
+    def _pull(self) -> float:
+        """The largest acceleration (m/s2) of what has mass."""
+        m, rows = self._matrices.mass, self._matrices.rows
+        basis = np.linalg.svd(rows)[2][len(rows) :].T if len(rows) else np.eye(len(m))
+        values, vectors = eigh(basis.T @ m @ basis)
+        heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
+        along = basis @ vectors[:, heavy]
+        return float(np.abs(along @ ((along.T @ self._force) / values[heavy])).max(initial=0.0))
+
+    # -- steps ------------------------------------------------------------------------------------------------
+    def taken(self) -> Step:
+        """The longest step that keeps the tolerance, found from the length that is given."""
+        begin = self._begin
+        h = min(begin.step or _FIRST * self._size / self._speed, self._longest)
+        follows = _MOST
+        while True:
+            h = max(h, self._shortest)
+            stages = self._solved(h, None)
+            if stages is None:
+                h, follows = self._shorter(h, 0.5), 1.0
+                continue
+            error = self._error(stages, h, repeated=follows == 1.0 or begin.step is None)
+            safe = _SAFE * (2.0 * _ITERATIONS + 1.0) / (2.0 * _ITERATIONS + stages.iterations)
+            change = min(_MOST, safe * error ** (-1.0 / _ORDER)) if error else _MOST
+            if not error < 1.0:
+                h, follows = self._shorter(h, max(_LEAST, change) if change < 1.0 else _LEAST), 1.0
+                continue
+            try:
+                end = self._settled(stages, h)
+            except ModelError:  # a shorter step may be nearer to where joints close
+                if h <= self._shortest:
+                    raise
+                h, follows = _LEAST * h, 1.0
+                continue
+            apart = max(end.distance / self._size, end.speed / self._speed) / self._tolerance
+            if apart <= 1.0:
+                break
+            h, follows = self._shorter(h, max(_LEAST, _SAFE * apart ** (-1.0 / _ORDER))), 1.0
+        moment = self._moment(end, stages, h, h * min(follows, change))
+
+        def at(t: float) -> Moment:
+            if t == moment.time:
+                return moment
+            part = t - begin.time
+            own = self._solved(part, (stages, part / h))
+            if own is None:
+                raise StepFailed
+            return self._moment(self._settled(own, part), own, part, None)
+
+        return Step(begin, moment, at, self._evaluations)
+
+    def _shorter(self, h: float, factor: float) -> float:
+        if h <= self._shortest:
+            raise StepFailed
+        return factor * h
+
+    def _moment(self, end: Settled, stages: _Stages, h: float, step: float | None) -> Moment:
+        b = self._begin
+        damped, driven = (np.array([b.damped, b.driven]) + h * (_WEIGHTS @ stages.powers)).tolist()
+        return Moment(b.time + h, end.state, end.v, damped, driven, step, b if step is None else None)
+
+    def _settled(self, stages: _Stages, h: float) -> Settled:
+        y = np.concatenate([stages.x[2], stages.v[2]]) / np.tile(self._metric, 2)
+        return Chart(self._equations, self._begin.state).settled(np.append(y, [0.0, 0.0]), self._begin.time + h)
+
+    # -- Newton's method --------------------------------------------------------------------------------------
+    def _measured(self, x: np.ndarray, v: np.ndarray, h: float) -> float:
+        """Root mean square of changes (..., n) of positions, and of velocities, in tolerances of the estimate.
+
+        A velocity counts by what it moves in a step: vibrations that no step resolves have velocities, but hardly move.
+        """
+        both = np.hstack([x, h * v[..., self._free]])
+        return float(np.sqrt(np.mean(np.square(both)))) / (self._estimated * self._size)
+
+    def _solved(self, h: float, like: tuple[_Stages, float] | None) -> _Stages | None:
+        """The stages of a step h (s), None if Newton's method does not converge; ``like`` others, of a step so much longer."""
+        m = self._matrices
+        k, p = len(m.rows), len(m.held)
+        solvers = [m.solver(_REAL / h), m.solver(complex(_VALUES[1]) / h)]
+        if like is None:  # as a short step of Euler's method goes
+            along = _NODES[:, None]
+            found = solvers[0](self._v, self._force, np.zeros(p), np.zeros(k))
+            x = along * h * self._v + _REAL * along**2 * (_REAL * found.x - h * self._v)
+            v = self._v + _REAL * along * found.v
+            velocity, position = np.tile(found.velocity, (3, 1)), np.zeros((3, p))
+        else:
+            x, v, velocity, position = self._within(*like)
+        last, powers = np.inf, np.zeros((3, 2))
+        for iteration in range(1, _ITERATIONS + 1):
+            left = [[] for _ in range(4)]
+            rates = _INVERSE @ np.stack([x, v - self._v], axis=1).reshape(3, -1) / h
+            for s in range(3):
+                t = self._begin.time + float(_NODES[s]) * h
+                found, powers[s] = self._left(t, rates[s], Unknowns(x[s], v[s], velocity[s], position[s]))
+                for rows, own in zip(left, found, strict=True):
+                    rows.append(own)
+            sides = [_BACK @ np.array(rows) for rows in left]
+            if not all(np.isfinite(side).all() for side in sides):
+                return None
+            one = solvers[0](*(-side[0].real for side in sides))
+            two = solvers[1](*(-side[1] for side in sides))
+            steps = [_VECTORS @ np.array([a, b, b.conj()]) for a, b in zip(one, two, strict=True)]
+            dx, dv, dl, dm = (step.real for step in steps)
+            x, v, velocity, position = x + dx, v + dv, velocity + dl, position + dm
+            size = self._measured(dx, dv, h)
+            slower = size / last
+            stalls = iteration > 2 and slower >= 1.0
+            if not np.isfinite(size) or (stalls and size > self._close):
+                return None
+            if stalls or size <= self._close * min(1.0, (1.0 - slower) / max(slower, EPS)):
+                return _Stages(x, v, velocity, position, powers, iteration)
+            last = size
+        return None
+
+    def _within(self, stages: _Stages, part: float) -> tuple[np.ndarray, ...]:
+        """Unknowns at the stages of a step that is shorter by a factor, on polynomials through those of the whole step."""
+        places, ends = np.append(0.0, _NODES), part * _NODES
+        powers = np.arange(4)
+        through = ends[:, None] ** powers @ np.linalg.inv(places[:, None] ** powers)
+        inside = ends[:, None] ** powers[:3] @ np.linalg.inv(_NODES[:, None] ** powers[:3])
+        x, v = through[:, 1:] @ stages.x, through @ np.vstack([self._v, stages.v])
+        return x, v, inside @ stages.velocity, inside @ stages.position
+
+    def _left(self, t: float, rates: np.ndarray, y: Unknowns) -> tuple[Unknowns, tuple[float, float]]:
+        """What is left of the equations at one stage, with x' and v' (2 n,) of it, and the powers (W) there."""
+        e, m, metric = self._equations, self._matrices, self._metric
+        self._evaluations += 1
+        n, held = len(metric), m.held
+        x, v = y.x / metric, y.v / metric
+        here = e.evaluation(displaced(self._begin.state, x), t)
+        flows, _ = e.flow_rows(here, v)
+        inertia = e.inertia(here.configuration, v)
+        force, damped, driven = e.applied(here, v, t, e.assembly.groups, e.parts)
+        rows, off = np.zeros((0, n)), np.zeros(0)
+        if len(m.lengths):
+            count, inputs = e.assembly.constraint_count, e.inputs
+            rows = np.zeros((len(m.lengths), n))
+            rows[:count] = here.slopes.toarray() if count else rows[:0]
+            if flows is not None:
+                rows[count:] = flows
+            rows = (rows / m.lengths[:, None] / metric)[m.chosen]
+            off = rows @ y.v
+            if inputs.motors:
+                moved = inputs.rates(t) / m.lengths[:count]
+                off[: len(held)] -= moved[held]
+                driven -= float(y.velocity[: len(held)] @ moved[held])
+        gap = here.residual[held] / m.lengths[held] if len(held) else np.zeros(0)
+        flow = y.v + rows[: len(held)].T @ y.position
+        for turn, w in zip(x[: self._bodies].reshape(-1, 6), flow[: self._bodies].reshape(-1, 6), strict=True):
+            w[3:] = inverse_left_jacobian(turn[3:]) @ w[3:]
+        pull = (inertia.mass @ (rates[n:] / metric) - force + inertia.force) / metric + rows.T @ y.velocity
+        return Unknowns(rates[:n] - flow, pull, gap, off), (damped, driven)
+
+    def _error(self, stages: _Stages, h: float, repeated: bool) -> float:
+        """The error of a step in tolerances, as RADAU5 estimates it; filtered once more where a step is ``repeated``."""
+        m = self._matrices
+        solve, no_gap, no_slip = m.solver(_REAL / h), np.zeros(len(m.held)), np.zeros(len(m.rows))
+        x, v = (_ERROR @ z / h for z in (stages.x, stages.v - self._v))
+        found = solve(self._v + x, self._force + m.mass @ v, no_gap, no_slip)
+        error = self._measured(found.x, found.v, h)
+        if error < 1.0 or not repeated or not np.isfinite(error):
+            return error
+        rates = np.concatenate([-x, -v])
+        none = Unknowns(found.x, self._v + found.v, np.zeros(len(m.rows)), np.zeros(len(m.held)))
+        left, _ = self._left(self._begin.time, rates, none)
+        again = solve(-left.x, -left.v, no_gap, no_slip)
+        return self._measured(again.x, again.v, h)

@@ -1,0 +1,163 @@
+"""Matrices of Newton's method for implicit steps: dynamic stiffnesses ``s^2 M + s C + K`` with the rows of constraints.
+
+Unknown are changes of positions x, velocities v, and multipliers l of velocity constraints and m of position constraints, in
+
+    ``s x - W x - v - G' m = r1``,  ``(s M + C) v + K x + A' l = r2``,  ``G x = r3``,  ``A v + B x = r4``,
+
+with the slopes G of constraints of positions, A of these and of flows, and B of ``A v``.  W is there because rates of turns are
+no angular velocities.  Eliminating v leaves the dynamic stiffness ``(s M + C)(s - W) + K`` with its constraints.  All numbers are
+measured: turns count by the size of the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve, qr
+
+from ..kernels.masses import cross_matrices
+from ..model.evaluation import Evaluation
+from ..numerics.precision import DEPENDENT, NOTHING
+from .about import on_bodies
+from .accelerations import Equations
+from .inertia import cross
+from .slopes import slopes
+
+
+class Unknowns(NamedTuple):
+    """Positions and velocities (n,), multipliers of velocity constraints (k,) and of position constraints (p,)."""
+
+    x: np.ndarray
+    v: np.ndarray
+    velocity: np.ndarray
+    position: np.ndarray
+
+
+class Jacobian:
+    """Slopes of the equations of motion at one state: mass M, damping C and stiffness K (n, n), and independent constraints.
+
+    ``held`` numbers the constraints of positions that do not depend on others, ``rolling`` the flows; ``rows`` (k, n) are the
+    measured slopes A of both, those of positions first.
+    """
+
+    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray):
+        self._equations, self._here, self._v = equations, here, v
+        e, self.size = equations, equations.size
+        self._put_matrices(np.zeros(e.size))
+        flows, _ = e.flow_rows(here, v)
+        rows, self.lengths = e.stacked(here, flows)
+        rows, m = rows.toarray(), e.assembly.constraint_count
+        self.held = _independent(rows[:m])
+        first = rows[self.held]
+        basis = np.linalg.qr(first.T)[0]
+        self.rolling = m + _independent(rows[m:] - rows[m:] @ basis @ basis.T)
+        self.chosen = np.concatenate([self.held, self.rolling])
+        self.rows = rows[self.chosen]
+        self.turned = np.zeros_like(self.rows)  # slopes of A v by positions
+
+    def _put_matrices(self, a: np.ndarray) -> None:
+        metric = self._equations.measure.metric
+        mass, damping, stiffness, self.turning = _matrices(self._equations, self._here, self._v, a)
+        both = np.outer(metric, metric)
+        self.mass, self.damping, self.stiffness = mass / both, damping / both, stiffness / both
+
+    def accelerate(self, a: np.ndarray, velocity: np.ndarray) -> None:
+        """Add what measured accelerations (n,) and multipliers of velocity constraints (k,) change in the slopes."""
+        e, metric, p = self._equations, self._equations.measure.metric, len(self.held)
+        self._put_matrices(a / metric)
+        if p:
+            multipliers = np.zeros(e.assembly.constraint_count)
+            multipliers[self.held] = velocity[:p] / self.lengths[self.held]
+            reactions = e.assembly.reaction_total(self._here.configuration, multipliers).toarray()
+            self.stiffness += reactions / np.outer(metric, metric)
+            turned = _turned(e, self._here, self._v)[self.held]
+            self.turned[:p] = turned / self.lengths[self.held, None] / metric + self.rows[:p] @ self.turning
+
+    @property
+    def massless(self) -> np.ndarray:
+        """Which coordinates (n,) carry no mass."""
+        size = np.abs(self.mass).max(axis=1)
+        return size <= NOTHING * size.max(initial=0.0)
+
+    def solver(self, s: complex) -> Callable[..., Unknowns]:
+        """What solves the equations above at one s, for right sides r1, r2 (n,), r3 (p,) and r4 (k,)."""
+        n, k, p = self.size, len(self.rows), len(self.held)
+        a, g = self.rows, self.rows[:p]
+        inner = s * self.mass + self.damping
+        by_x = s * np.eye(n) - self.turning
+        matrix = np.zeros((n + k + p, n + k + p), dtype=complex if np.iscomplexobj(s) else float)
+        own = inner @ by_x + self.stiffness
+        # what neither mass nor force moves stays where it is
+        own[np.diag_indices(n)] += NOTHING * np.abs(own.diagonal()).max(initial=0.0)
+        matrix[:n, :n] = own
+        matrix[:n, n : n + k] = a.T
+        matrix[:n, n + k :] = -inner @ g.T
+        matrix[n : n + p, :n] = g
+        matrix[n + p :, :n] = a @ by_x + self.turned
+        matrix[n + p :, n + k :] = -a @ g.T
+        factor = lu_factor(matrix)
+
+        def solve(r1: np.ndarray, r2: np.ndarray, r3: np.ndarray, r4: np.ndarray) -> Unknowns:
+            found = lu_solve(factor, np.concatenate([r2 + inner @ r1, r3, r4 + a @ r1]))
+            x, velocity, position = np.split(found, [n, n + k])
+            return Unknowns(x, by_x @ x - g.T @ position - r1, velocity, position)
+
+        return solve
+
+
+def _independent(rows: np.ndarray) -> np.ndarray:
+    """Numbers, ascending, of rows (m, n) that do not depend on each other."""
+    if not rows.size:
+        return np.zeros(0, dtype=int)
+    _, triangle, order = qr(rows.T, mode="economic", pivoting=True)
+    return np.sort(order[: len(triangle)][np.abs(triangle.diagonal()) > DEPENDENT])
+
+
+def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
+    """Slopes (m, n) of ``G v`` by positions along exponential coordinates, of all constraints."""
+    at, a = here.configuration, e.assembly
+    moving, _ = e.frame_motions(at, v)
+    out = np.zeros((a.constraint_count + 1, e.size + 1))  # the last one is of rows that joined groups fill up
+    for g, numbers in zip(a.bound, a.constraint_pattern.numbers, strict=True):
+        own, levers, place = e._own(g, v, moving), e._levers(g, at), a._coordinates(g)
+        w = moving[g.frames][:, :, 3:]
+        for r in range(g.constraint_count):
+            unit = np.zeros(numbers.shape)
+            unit[:, r] = 1.0
+            _, slopes, curvature = g.constrain(at, unit, 2)
+            row = np.einsum("ei,eij->ej", own, curvature)
+            for k in range(levers.shape[1]):
+                d, turn = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
+                # a frame at lever r moves by v + w x r, where r turns
+                row[:, turn] += cross(levers[:, k], row[:, d]) + cross(levers[:, k], cross(slopes[:, r, d], w[:, k]))
+            np.add.at(out, (numbers[:, r, None], place), row)
+    return out[:-1, :-1]
+
+
+def _matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
+    """M, and slopes by velocities and by positions (n, n), of forces on the side of ``M a``; W (n, n)."""
+    at, n = here.configuration, e.size
+    moving, by_turning = e.frame_motions(at, v)
+    accelerated, _ = e.frame_motions(at, a)
+    accelerated[:, :3] += by_turning
+    total = np.zeros((3, n + 1, n + 1))  # the last one is the ground
+    for part, place in zip(e.parts, e._rows, strict=True):
+        g = part.group
+        own, w = e._own(g, v, moving), moving[g.frames][:, :, 3:]
+        faster = e._own(g, a, accelerated)
+        for found in slopes(part, at, own, faster, exact=False):
+            matrices = on_bodies(found, e._levers(g, at), w, accelerated[g.frames][:, :, 3:])[1:]
+            for sum_of, matrix in zip(total, matrices, strict=True):
+                np.add.at(sum_of, (place[:, :, None], place[:, None, :]), matrix)
+    mass, damping, stiffness = total[:, :-1, :-1]
+    turning, faster = np.zeros((2, n, n))
+    for out, rates in ((turning, v), (faster, a)):
+        for b, w in enumerate(rates[: 6 * (e.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]):
+            turns = slice(6 * b + 3, 6 * b + 6)
+            out[turns, turns] = cross_matrices(w[None])[0]
+    # along axes that do not turn velocities change by x' - W x, accelerations by x'' - W' x - W x', here at fixed ones
+    damping = damping + mass @ turning
+    stiffness = stiffness + damping @ turning + mass @ faster + here.total(2).stiffness.toarray()
+    return mass, damping, stiffness, 0.5 * turning

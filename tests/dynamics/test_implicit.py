@@ -1,0 +1,125 @@
+"""Implicit steps, against closed forms, explicit steps and linear models."""
+
+import numpy as np
+import pytest
+import textbook as book
+from scipy.linalg import eigh, expm
+
+import mse
+from mse import ModelError
+from mse.dynamics import implicit
+from mse.dynamics.accelerations import Equations
+from mse.dynamics.moments import Moment
+from mse.model.evaluation import Evaluation
+from mse.model.joint_assembly import put_together
+from mse.model.variants import prepared
+from test_explicit import pendulum, quarter_period
+
+
+def in_series():
+    """2 kg on a damper of 7 N s/m, behind which a spring of 100 N/m holds a point without mass."""
+    system = mse.MSystem("series", gravity=(0, 0, 0))
+    point = system.add(mse.RigidBody("point", mass=0.0))
+    body = system.add(mse.RigidBody("body", mass=2.0))
+    system.add(mse.Prismatic("spring", axis=(1, 0, 0), stiffness=100.0), between=(point, system.ground))
+    system.add(mse.Prismatic("damper", axis=(1, 0, 0), damping=7.0), between=(body, point))
+    return system
+
+
+@pytest.mark.slow
+def test_a_point_without_mass_between_spring_and_damper():
+    motion = in_series().simulate(duration=1.0, dt=0.5, initial={"body'": (1, 0, 0, 0, 0, 0)}, rtol=1e-9)
+    exact = np.array([expm(np.array([[0, 1, 0], [0, 0, -50], [0, 1, -100 / 7]]) * t) @ [0, 1, 0] for t in motion.time])
+    np.testing.assert_allclose(motion["spring.displacement"], exact[:, 2], atol=1e-9)
+    np.testing.assert_allclose(motion["spring.displacement"] + motion["damper.displacement"], exact[:, 0], atol=1e-9)
+    assert motion.method == "implicit"
+    assert "point.x has stiffness or damping, but no mass" in motion.notes[0]
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-7
+
+
+@pytest.mark.slow
+def test_steps_are_of_order_five(monkeypatch):
+    monkeypatch.setattr(implicit, "_ITERATIONS", 50)
+    topology, assembly = prepared(pendulum(2.0), None)
+    equations, errors = Equations(topology, assembly), []
+    for h in (0.03, 0.015):
+        moment = Moment(0.0, put_together(Evaluation.initial(assembly)).state, np.zeros(6))
+        count = round(quarter_period(2.0) / h)
+        h = quarter_period(2.0) / count
+        for _ in range(count):
+            steps = implicit._Steps(equations, 1e-11, moment)
+            stages = steps._solved(h, None)
+            moment = steps._moment(steps._settled(stages, h), stages, h, None)
+        errors.append(abs(moment.state.o[1, 0]))
+    assert 4.5 < np.log2(errors[0] / errors[1]) < 5.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("system", "initial"),
+    [
+        (book.trolley, {"phi1.angle": np.pi / 2}),
+        (book.free_body, {"free.ax'": 0.02, "free.ay'": 5.0, "free.az'": 0.03}),
+        (book.bricard, {}),
+    ],
+)
+def test_both_methods_agree(system, initial):
+    one, two = (
+        system().simulate(duration=0.4, dt=0.2, initial=initial, rtol=1e-10, method=method)
+        for method in ("explicit", "implicit")
+    )
+    np.testing.assert_allclose(two.values, one.values, atol=1e-7)
+    assert two.largest_residual < 1e-11
+    assert np.abs(two.energy["unaccounted"]).max() < 1e-7
+
+
+@pytest.mark.slow
+def test_a_run_in_two_pieces_has_the_bits_of_one():
+    whole = in_series().simulate(duration=0.2, dt=0.1, initial={"body'": (1, 0, 0, 0, 0, 0)}, rtol=1e-6)
+    system = in_series()
+    first = system.simulate(duration=0.1, dt=0.1, initial={"body'": (1, 0, 0, 0, 0, 0)}, rtol=1e-6)
+    then = system.simulate(duration=0.1, dt=0.1, start=first.final_state, rtol=1e-6)
+    np.testing.assert_array_equal(then.values[-1], whole.values[-1])
+
+
+def test_a_fast_undamped_vibration_that_no_step_resolves_dies_out():
+    """A point on a spring of 1e10 N/m, 1e5 rad/s, that is carried by a slow one."""
+    system = mse.MSystem("two", gravity=(0, 0, 0))
+    slow = system.add(mse.RigidBody("slow", mass=1.0))
+    fast = system.add(mse.RigidBody("fast", mass=1.0))
+    system.add(mse.Prismatic("soft", axis=(1, 0, 0), stiffness=1.0), between=(slow, system.ground))
+    system.add(mse.Prismatic("stiff", axis=(1, 0, 0), stiffness=1e10), between=(fast, slow))
+    motion = system.simulate(duration=2.0, dt=1.0, initial={"soft.displacement": 1.0}, rtol=1e-6, method="implicit")
+    np.testing.assert_allclose(motion["soft.displacement"], np.cos(motion.time / np.sqrt(2)), atol=1e-5)
+    assert motion.steps < 100
+
+
+def test_other_methods_are_refused():
+    with pytest.raises(ModelError, match="method is 'radau'; expected 'explicit', 'implicit', or None"):
+        pendulum(1.0).simulate(duration=1.0, dt=0.5, method="radau")
+
+
+# -- beams --------------------------------------------------------------------------------------------------------
+def cantilever(load=0.0):
+    system = mse.MSystem("cantilever", gravity=(0, 0, 0))
+    beam = system.add(mse.RoundBeam("beam", length=0.5, radius=3e-3, elements=2))
+    system.clamp(system.ground, beam.frame(0))
+    system.add(mse.Load("pull", force=(0, 0, load)), between=(beam.frame(1),))
+    return system
+
+
+@pytest.mark.slow
+def test_a_cantilever_let_go_vibrates_as_its_linear_model():
+    pulled, free = cantilever(0.3).find_working_point(), cantilever()
+    linear = free.find_working_point().linearize()
+    motion = free.simulate(duration=0.03, dt=0.01, start=pulled, rtol=1e-7)
+    squares, shapes = eigh(linear.K.toarray(), linear.M.toarray())
+    tip = list(linear.coordinates).index("beam.1.z")
+    force = np.zeros(len(squares))
+    force[tip] = 0.3
+    of_modes = shapes.T @ force / squares
+    exact = [shapes[tip] @ (of_modes * np.cos(np.sqrt(squares) * t)) for t in motion.time]
+    found = motion.poses("beam.1")[0][:, 2]
+    assert found[0] == pytest.approx(exact[0], rel=1e-4)
+    np.testing.assert_allclose(found / found[0], np.array(exact) / exact[0], atol=5e-3)
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-3 * motion.energy["elastic"].max()
