@@ -149,7 +149,9 @@ class Run:
             here = self.here
         elif isinstance(start, WorkingPoint):
             self._refuse_other("working point", start._topology)
-            here = e.evaluation(carried(start.state, v, start._topology, e.assembly)[0])
+            v[e.size - self.topology.internal :] = start._assembly.flows
+            state, v = carried(start.state, v, start._topology, e.assembly)
+            here = e.evaluation(state)
         elif isinstance(start, MotionState):
             self._refuse_other("state", start._topology)
             moment, time = start._moment, start.time

@@ -44,6 +44,15 @@ def test_a_biased_voice_coil_is_stiffer():
     assert roots == pytest.approx([-2807.725284609, -102.8040243621 + 271.0929462265j], rel=1e-9)
 
 
+def test_a_motion_from_a_working_point_keeps_its_current():
+    system = speaker(width=0.004)
+    point = system.find_working_point()
+    motion = system.simulate(duration=0.01, dt=1e-3, start=point)
+    z = motion["guide.displacement"]
+    assert z == pytest.approx(np.full(len(z), point.poses["body.center"].o[2]), rel=1e-8)
+    assert motion["coil.charge"][-1] == pytest.approx(0.01 * point.flows["coil.charge"], rel=1e-8)
+
+
 def test_impedance_of_a_voice_coil_has_the_motion_in_it():
     f = np.array([5.0, 35.0, 400.0])
     z = speaker(0.0).find_working_point().linearize().impedance("source", f)
