@@ -31,9 +31,8 @@ from .stl_files import FARTHEST, MOST_TRIANGLES, refuse_many
 
 _BYTES = 400 * MOST_TRIANGLES  # of a file, as of others with polygons
 _MOST_NUMBERS = 15 * MOST_TRIANGLES  # in a list: three corners with position, normal, two textures and a color
-_MOST_VISITED = (
-    200_000  # most elements visited in nodes, which may be referred to many times: as many as a file may have
-)
+# most elements visited in nodes, which may be referred to many times: as many as a file may have
+_MOST_VISITED = 200_000
 _DEEPEST = 100  # levels of nodes, as for elements of a file
 _MOST_CORNERS = 200  # of a face: a hollow face takes time by the square of them
 

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 _PACKAGE = __name__.partition(".")[0]
-_UNSYMMETRIC = (
-    1e-6  # relative to the largest entry: less is rounding of energy differences, more is a slip in a formula
-)
+# relative to the largest entry: less is rounding of energy differences, more is a slip in a formula
+_UNSYMMETRIC = 1e-6
 _RESIDUALS = {"m", "rad", ""}  # units
 _WHY = {
     "mass_matrix": (

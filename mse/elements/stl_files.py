@@ -15,9 +15,8 @@ MOST_TRIANGLES = 200_000  # ten megabytes of binary STL; a browser still rotates
 
 _HEAD, _RECORD = 84, 50  # bytes
 _TEXT_RECORD = 400  # bytes of a facet in a text: 12 numbers of up to 24 digits and the words take 380
-FARTHEST = (
-    1e30  # of coordinates; floats of single precision end at 3e38, products of five such leave the doubles at 1e61
-)
+# of coordinates; floats of single precision end at 3e38, products of five such leave the doubles at 1e61
+FARTHEST = 1e30
 
 _NUMBER = rb"\s+(\S{1,40})"
 _FACET = re.compile(

@@ -12,9 +12,8 @@ import numpy as np
 
 from .jit import kept, part
 
-LANES = (
-    32  # elements side by side: registers of 400 steps that are needed at once then take 100 kB, close to the processor
-)
+# elements side by side: registers of 400 steps that are needed at once then take 100 kB, close to the processor
+LANES = 32
 
 (
     LOAD, STORE, ADD, SUBTRACT, MULTIPLY, MULTIPLY_ADD, DIVIDE, SELECT, SQRT,

@@ -118,9 +118,8 @@ def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, un
     while ask < n - 1:
         try:
             nu, vectors = eigs(operator, k=ask, which="LM", v0=solved(start_vector(n)).ravel())
-        except (
-            ArpackNoConvergence
-        ) as stopped:  # the rest are stiff motions, which are close together when none is near zero
+        except ArpackNoConvergence as stopped:
+            # the rest are stiff motions, which are close together when none is near zero
             nu, vectors = stopped.eigenvalues, stopped.eigenvectors
         near = vectors[:, np.abs(1.0 / nu + UNPIVOTED) <= SURE]
         if near.shape[1] < ask:

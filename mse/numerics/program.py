@@ -117,9 +117,8 @@ class Lowering:
                 elif operation == MASK:
                     out += [(m.MULTIPLY, to, *read, 0), (m.SELECT, to, read[0], to, zero)]
                 else:
-                    out.append(
-                        (operation, to, *read, *read[:1] * (3 - len(read)))
-                    )  # functions of one variable read it twice
+                    # functions of one variable read it twice
+                    out.append((operation, to, *read, *read[:1] * (3 - len(read))))
                 # no step may write to a register that it reads, or the compiled loop could not be vectorized
                 free += [place[p] for p in dict.fromkeys(operands) if last[p] == k and p not in self.registers]
             out += [(m.STORE, column, place[v], 0, 0) for column in self.columns.get(v, ())]

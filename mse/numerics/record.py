@@ -114,9 +114,8 @@ class Record:
         if (number := self.number(condition)) is not None:
             return bool(number)
         if condition not in self.guards:
-            self.guards[condition] = bool(
-                self._there(condition, "asks whether something holds that depends on a value")
-            )
+            there = self._there(condition, "asks whether something holds that depends on a value")
+            self.guards[condition] = bool(there)
         return self.guards[condition]
 
     def asked(self, node: int) -> float:
@@ -273,10 +272,7 @@ class Record:
     def local(self, node: int) -> tuple[Slopes, Curvatures]:
         """First and second derivatives of an operation by its operands."""
         operation, a, b, c = self.nodes[node]
-        rule = RULES.get(operation)
-        if rule is not None:
-            return rule(self, node, a, b, c)
-        return [], []
+        return RULES[operation](self, node, a, b, c) if operation in RULES else ([], [])
 
     def gradient(self, output: int) -> dict[int, int]:
         """Derivatives of a node by all varying nodes that it depends on, as nodes."""

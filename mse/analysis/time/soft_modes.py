@@ -22,9 +22,8 @@ _NEAR = 1e-3
 # Relative to the frequency: shift of inverse iteration if there are zero-stiffness motions; with a hundred times this, and a
 # ten-thousandth, modes lose digits (tests/analysis/time/test_soft_modes.py::test_slow_modes_beside_a_free_motion).
 _SHIFT = 0.1
-_STEPS = (
-    3  # the first corrects shapes, the second what this changes, the third confirms; w^2 are then ratios of diagonals
-)
+# the first corrects shapes, the second what this changes, the third confirms; w^2 are then ratios of diagonals
+_STEPS = 3
 
 
 def soft_modes(

@@ -31,9 +31,8 @@ NODES = {
 _PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is fast and wakes no threads
 _SPAN = 8  # chunks between two synchronizations of the shares
 _LONGEST = 256  # steps in a block
-_GROWN = float(np.finfo(float).max) ** (
-    1 / 6
-)  # growth over a block above which it is not doubled, since that would square the growth
+# growth over a block above which it is not doubled, since that would square the growth
+_GROWN = float(np.finfo(float).max) ** (1 / 6)
 
 
 class Step:

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 
 _LEAST = 1e-9  # relative to the largest response of its unit: smaller ones are drawn only if asked for
-_ALIKE = (
-    1e-3  # relative difference at all frequencies below which curves hide each other (tests/tools/plots/test_plots.py)
-)
+# relative difference at all frequencies below which curves hide each other (tests/tools/plots/test_plots.py)
+_ALIKE = 1e-3
 # Samples on either side of a change of sign: of 8,319 changes with a sample or more between poles and zeros this misses one, and
 # 6 miss 12.  tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros fails with 2.
 _AROUND = 10

@@ -21,12 +21,10 @@ COLORS = {
 _LIGHT = np.array([0.35, -0.55, 0.76])  # unit vector towards the light
 _DARKEST = 0.55  # factor on the color of faces turned away from it
 _EDGES = 0.45  # factor on the color for edges of solids
-_OUTWARD = (
-    1.003  # factor on the distance from the middle: a solid's edges are drawn outside its faces, which would cover them
-)
-_PIECES = (
-    12  # of the size of the scene: lines and faces are divided into such pieces, which are sorted by their distance
-)
+# factor on the distance from the middle: a solid's edges are drawn outside its faces, which would cover them
+_OUTWARD = 1.003
+# of the size of the scene: lines and faces are divided into such pieces, which are sorted by their distance
+_PIECES = 12
 _ROUNDS = 4  # of halving faces
 _MOST_FACES = 20_000  # above which faces are not divided further
 _TURNS, _WIDTH = 8, 0.02  # of a spring's zigzag, and its width relative to the size of the scene
