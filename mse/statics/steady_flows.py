@@ -20,13 +20,12 @@ from ..errors import ModelError
 from ..model.assembly import ALL, Assembly
 from ..model.configuration import Configuration
 from ..model.flow_constraints import flow_constraints
-from ..numerics.precision import DEPENDENT, EPS
+from ..numerics.precision import DEPENDENT, EPS, NOTHING
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
 _STEPS = 100  # Newton steps
-_SAME = 1e-13  # of the largest flow
 _HALVINGS = 40
 _ENOUGH = 64.0 * EPS  # of the efforts that balance
 
@@ -45,7 +44,7 @@ def changed_flows(result: WorkingPoint) -> bool:
     if not before.any():
         return False
     now = steady_flows(result._assembly, result._configuration)
-    return bool(np.abs(now - before).max() > _SAME * np.abs(before).max())
+    return bool(np.abs(now - before).max() > NOTHING * np.abs(before).max())
 
 
 def steady_flows(assembly: Assembly, at: Configuration) -> np.ndarray:
