@@ -126,6 +126,10 @@ compiled = kept()
 # For functions called only by kernels: no entry for Python.  Their code is not kept, since the caller's code contains it.
 part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
+# For parts that allocate nothing and take many views of arrays: without counting who refers to an array, steps of trees take a
+# quarter less time.
+bare_part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False)
+
 
 def long_part(function):
     """A ``part`` that takes long to compile, whose code another process may leave on disk; see ``ahead``."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import kept, part
+from .jit import bare_part, kept
 from .trees import BALL, HINGE, SLIDE, accelerate, begin_step, place, put_bodies
 
 REACHED, FAILED, NO_INERTIA = 0, 1, 2
@@ -49,7 +49,7 @@ class Passed(NamedTuple):
     asked: np.ndarray
 
 
-@part
+@bare_part
 def _put_stages(tree, work, method, y, h, first, last, slopes, point):
     """Slopes (s, 2 n + 1) of stages of a step h from y; whether all joints have inertia."""
     for s in range(first, last):
@@ -68,7 +68,7 @@ def _put_stages(tree, work, method, y, h, first, last, slopes, point):
     return True
 
 
-@part
+@bare_part
 def _put_tolerances(tree, work, method, v, tolerances):
     """Absolute tolerances (2 n,) of coordinates and rates, from accelerations; the speed (m/s) of what moves fastest."""
     n, size, speed, pull = tolerances.shape[0] // 2, method.limits[1], 0.0, 0.0
@@ -89,7 +89,7 @@ def _put_tolerances(tree, work, method, v, tolerances):
     return speed
 
 
-@part
+@bare_part
 def _error(method, y, end, h, slopes, tolerances):
     """The largest error of a coordinate in tolerances."""
     largest = 0.0
@@ -108,7 +108,7 @@ def _error(method, y, end, h, slopes, tolerances):
     return largest
 
 
-@part
+@bare_part
 def _first_length(tree, work, method, y, tolerances, slopes, point):
     """The length of a first step, from the sizes of rates and of their change (Hairer, II.4)."""
     near = rate = change = 0.0

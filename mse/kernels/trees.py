@@ -10,13 +10,13 @@ A step has coordinates about the poses at its begin: displacements, angles, and 
 
 from __future__ import annotations
 
-from math import atan2, cos, sin
+from math import atan2, cos, sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from .jit import part
-from .rotations import TURN, WHOLE, put_inverse_left_jacobian, rotation_matrix
+from .jit import bare_part
+from .rotations import TURN, WHOLE, put_inverse_left_jacobian
 
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
 
@@ -44,7 +44,8 @@ class TreeWork(NamedTuple):
 
     At the begin: relative rotation and coordinate (value of a slide or hinge).  Then orientation, origin, place of the joint,
     axis, arm from the joint before, velocity and angular velocity, accelerations, bias, force, the inertia in three blocks (M, H,
-    J), and what a slide or hinge takes of it (6), its pivot and push.
+    J), and what a slide or hinge takes of it (6), its pivot and push; the last two
+    are room for what is worked out between.
     """
 
     turned: np.ndarray
@@ -61,19 +62,36 @@ class TreeWork(NamedTuple):
     force: np.ndarray
     blocks: np.ndarray
     column: np.ndarray
+    matrix: np.ndarray
+    vector: np.ndarray
 
 
-SHAPES = (3, 3), (), (3, 3), (3,), (3,), (3,), (3,), (3,), (3,), (6,), (6,), (6,), (3, 3, 3), (8,)
+SHAPES = (3, 3), (), (3, 3), (3,), (3,), (3,), (3,), (3,), (3,), (6,), (6,), (6,), (3, 3, 3), (8,), (3, 3), (3,)
 
 
-@part
+@bare_part
 def _put_product(a, b, out):
     for i in range(3):
         for j in range(3):
             out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
 
 
-@part
+@bare_part
+def _put_rotation(x, y, z, out):
+    """``exp([a]x)`` of a = (x, y, z) (rad) into out (3, 3), as :func:`mse.kernels.rotations.rotation_matrix`."""
+    square = x * x + y * y + z * z
+    t = sqrt(square)
+    s, c = 1.0 - square / 6.0, 0.5 - square / 24.0
+    if t >= 1e-4:
+        half = sin(0.5 * t) / t
+        s, c = sin(t) / t, 2.0 * half * half
+    out[0, 0], out[1, 1], out[2, 2] = 1.0 - c * (y * y + z * z), 1.0 - c * (x * x + z * z), 1.0 - c * (x * x + y * y)
+    out[0, 1], out[1, 0] = c * x * y - s * z, c * x * y + s * z
+    out[0, 2], out[2, 0] = c * x * z + s * y, c * x * z - s * y
+    out[1, 2], out[2, 1] = c * y * z - s * x, c * y * z + s * x
+
+
+@bare_part
 def begin_step(tree, work, o, u, v, angles, y):
     """Coordinates y (2 n + 1,) at the begin of a step from poses o (b + 1, 3), u (b + 1, 3, 3) and velocities v (6 b,) of bodies.
 
@@ -144,11 +162,11 @@ def begin_step(tree, work, o, u, v, angles, y):
         work.value[k] = value
 
 
-@part
+@bare_part
 def place(tree, work, y):
     """Poses and motions of all nodes at coordinates y (2 n + 1,)."""
     n = (y.shape[0] - 1) // 2
-    turn, vector = np.empty((3, 3)), np.empty(3)
+    turn = work.matrix[0]
     for k in range(1, tree.nodes.shape[0]):
         before, kind, at = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2]
         from_, here, own, r = work.u[before], work.u[k], tree.places[k], work.arm[k]
@@ -161,9 +179,9 @@ def place(tree, work, y):
             for i in range(3):
                 p[i] += (work.value[k] + y[at]) * axis[i]
         if kind == BALL:
-            vector[0], vector[1], vector[2] = y[at], y[at + 1], y[at + 2]
             _put_product(from_, turned, here)
-            _put_product(here, rotation_matrix(vector), turn)
+            _put_rotation(y[at], y[at + 1], y[at + 2], work.matrix[1])
+            _put_product(here, work.matrix[1], turn)
             for i in range(3):
                 for j in range(3):
                     here[i, j] = turn[i, j]
@@ -197,7 +215,7 @@ def place(tree, work, y):
                 v[i] += y[n + at] * axis[i]
 
 
-@part
+@bare_part
 def _put_own(tree, work, k):
     """Inertia of a node about its joint, along the world, and the forces that it takes without accelerations."""
     u, own, blocks, f, w = work.u[k], tree.masses[k], work.blocks[k], work.force[k], work.w[k]
@@ -231,39 +249,49 @@ def _put_own(tree, work, k):
     f[3], f[4], f[5] = w[1] * l2 - w[2] * l1, w[2] * l0 - w[0] * l2, w[0] * l1 - w[1] * l0
 
 
-@part
+@bare_part
+def _less(block, x, z, t, a, b, c):
+    """Subtract ``(x, z, t) (a, b, c)'`` from a block (3, 3)."""
+    block[0, 0], block[0, 1], block[0, 2] = block[0, 0] - x * a, block[0, 1] - x * b, block[0, 2] - x * c
+    block[1, 0], block[1, 1], block[1, 2] = block[1, 0] - z * a, block[1, 1] - z * b, block[1, 2] - z * c
+    block[2, 0], block[2, 1], block[2, 2] = block[2, 0] - t * a, block[2, 1] - t * b, block[2, 2] - t * c
+
+
+@bare_part
 def _hand_on(work, k, before):
     """Add what is left of a node's inertia and force, at its joint, to those of the node that it hangs on."""
     mass, h, inertia = work.blocks[k, 0], work.blocks[k, 1], work.blocks[k, 2]
     to_mass, to_h, to_inertia = work.blocks[before, 0], work.blocks[before, 1], work.blocks[before, 2]
     f, g, r = work.force[k], work.force[before], work.arm[k]
+    r0, r1, r2 = r[0], r[1], r[2]
+    f0, f1, f2 = f[0], f[1], f[2]
+    g[0], g[1], g[2] = g[0] + f0, g[1] + f1, g[2] + f2
+    g[3] += f[3] + r1 * f2 - r2 * f1
+    g[4] += f[4] + r2 * f0 - r0 * f2
+    g[5] += f[5] + r0 * f1 - r1 * f0
+    # H' = H - M [r]x, J' = J - H'[r]x + [r]x H', row by row of H
     for i in range(3):
-        i1, i2 = (i + 1) % 3, (i + 2) % 3
-        g[i] += f[i]
-        g[3 + i] += f[3 + i] + r[i1] * f[i2] - r[i2] * f[i1]
-    # J' = J - H'[r]x + [r]x (H - M [r]x)
+        m0, m1, m2 = mass[i, 0], mass[i, 1], mass[i, 2]
+        h0, h1, h2 = h[i, 0], h[i, 1], h[i, 2]
+        to_mass[i, 0], to_mass[i, 1], to_mass[i, 2] = to_mass[i, 0] + m0, to_mass[i, 1] + m1, to_mass[i, 2] + m2
+        # the transpose of row i of H times row i of [r]x: its part of H'[r]x
+        a, b, c = (0.0, -r2, r1) if i == 0 else (r2, 0.0, -r0) if i == 1 else (-r1, r0, 0.0)
+        _less(to_inertia, h0, h1, h2, a, b, c)
+        h0, h1, h2 = h0 - m1 * r2 + m2 * r1, h1 - m2 * r0 + m0 * r2, h2 - m0 * r1 + m1 * r0
+        to_h[i, 0], to_h[i, 1], to_h[i, 2] = to_h[i, 0] + h0, to_h[i, 1] + h1, to_h[i, 2] + h2
+        # and of [r]x times row i
+        _less(to_inertia, a, b, c, h0, h1, h2)
     for i in range(3):
         for j in range(3):
-            j1, j2 = (j + 1) % 3, (j + 2) % 3
-            to_mass[i, j] += mass[i, j]
-            to_inertia[i, j] += inertia[i, j] - h[j1, i] * r[j2] + h[j2, i] * r[j1]
-    for i in range(3):
-        for j in range(3):
-            j1, j2 = (j + 1) % 3, (j + 2) % 3
-            h[i, j] -= mass[i, j1] * r[j2] - mass[i, j2] * r[j1]
-            to_h[i, j] += h[i, j]
-    for i in range(3):
-        i1, i2 = (i + 1) % 3, (i + 2) % 3
-        for j in range(3):
-            to_inertia[i, j] += r[i1] * h[i2, j] - r[i2] * h[i1, j]
+            to_inertia[i, j] += inertia[i, j]
 
 
-@part
+@bare_part
 def accelerate(tree, work, y, out):
     """Slopes (2 n + 1,) at the coordinates y at which nodes are placed; whether each joint has inertia."""
     n = (y.shape[0] - 1) // 2
     count = tree.nodes.shape[0]
-    jacobian, vector, damped = np.empty((3, 3)), np.empty(3), 0.0
+    jacobian, vector, damped = work.matrix[0], work.vector[0], 0.0
     for k in range(1, count):
         _put_own(tree, work, k)
         before, kind, at = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2]
@@ -325,36 +353,46 @@ def accelerate(tree, work, y, out):
                         to_inertia[i, j] += r[i1] * gain[i2, j] - r[i2] * gain[i1, j]
             continue
         if kind != WELD:
-            first = 3 if kind == HINGE else 0
-            for i in range(3):
-                if kind == HINGE:
-                    column[i] = h[i, 0] * e[0] + h[i, 1] * e[1] + h[i, 2] * e[2]
-                    column[3 + i] = inertia[i, 0] * e[0] + inertia[i, 1] * e[1] + inertia[i, 2] * e[2]
-                else:
-                    column[i] = mass[i, 0] * e[0] + mass[i, 1] * e[1] + mass[i, 2] * e[2]
-                    column[3 + i] = h[0, i] * e[0] + h[1, i] * e[1] + h[2, i] * e[2]
-            pivot = e[0] * column[first] + e[1] * column[first + 1] + e[2] * column[first + 2]
-            size = (
-                inertia[0, 0] + inertia[1, 1] + inertia[2, 2] if kind == HINGE else mass[0, 0] + mass[1, 1] + mass[2, 2]
-            )
+            e0, e1, e2 = e[0], e[1], e[2]
+            if kind == HINGE:
+                c0 = h[0, 0] * e0 + h[0, 1] * e1 + h[0, 2] * e2
+                c1 = h[1, 0] * e0 + h[1, 1] * e1 + h[1, 2] * e2
+                c2 = h[2, 0] * e0 + h[2, 1] * e1 + h[2, 2] * e2
+                d0 = inertia[0, 0] * e0 + inertia[0, 1] * e1 + inertia[0, 2] * e2
+                d1 = inertia[1, 0] * e0 + inertia[1, 1] * e1 + inertia[1, 2] * e2
+                d2 = inertia[2, 0] * e0 + inertia[2, 1] * e1 + inertia[2, 2] * e2
+                pivot, size = e0 * d0 + e1 * d1 + e2 * d2, inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
+                push = -(e0 * f[3] + e1 * f[4] + e2 * f[5])
+            else:
+                c0 = mass[0, 0] * e0 + mass[0, 1] * e1 + mass[0, 2] * e2
+                c1 = mass[1, 0] * e0 + mass[1, 1] * e1 + mass[1, 2] * e2
+                c2 = mass[2, 0] * e0 + mass[2, 1] * e1 + mass[2, 2] * e2
+                d0 = h[0, 0] * e0 + h[1, 0] * e1 + h[2, 0] * e2
+                d1 = h[0, 1] * e0 + h[1, 1] * e1 + h[2, 1] * e2
+                d2 = h[0, 2] * e0 + h[1, 2] * e1 + h[2, 2] * e2
+                pivot, size = e0 * c0 + e1 * c1 + e2 * c2, mass[0, 0] + mass[1, 1] + mass[2, 2]
+                push = -(e0 * f[0] + e1 * f[1] + e2 * f[2])
             if not pivot > 1e-13 * size:
                 return False
             own, rate = tree.springs[k], y[n + at]
-            push = own[2] - own[0] * (work.value[k] + y[at] - own[1]) - own[3] * rate
+            push += own[2] - own[0] * (work.value[k] + y[at] - own[1]) - own[3] * rate
             damped -= own[3] * rate * rate
-            push -= e[0] * f[first] + e[1] * f[first + 1] + e[2] * f[first + 2]
+            column[0], column[1], column[2], column[3], column[4], column[5] = c0, c1, c2, d0, d1, d2
             column[6], column[7] = pivot, push
             if not before:
                 continue
             inverse = 1.0 / pivot
-            for i in range(3):
-                x, z = column[i] * inverse, column[3 + i] * inverse
-                for j in range(3):
-                    mass[i, j] -= x * column[j]
-                    h[i, j] -= x * column[3 + j]
-                    inertia[i, j] -= z * column[3 + j]
-                f[i] += x * push
-                f[3 + i] += z * push
+            x, z, t = c0 * inverse, c1 * inverse, c2 * inverse
+            _less(mass, x, z, t, c0, c1, c2)
+            _less(h, x, z, t, d0, d1, d2)
+            f[0] += x * push
+            f[1] += z * push
+            f[2] += t * push
+            x, z, t = d0 * inverse, d1 * inverse, d2 * inverse
+            _less(inertia, x, z, t, d0, d1, d2)
+            f[3] += x * push
+            f[4] += z * push
+            f[5] += t * push
         if not before:
             continue
         for i in range(3):
@@ -401,7 +439,7 @@ def accelerate(tree, work, y, out):
     return True
 
 
-@part
+@bare_part
 def put_bodies(tree, work, o, u, v):
     """Poses and velocities of bodies where nodes are placed, with orientations brought to the nearest rotations."""
     for k in range(1, tree.nodes.shape[0]):
