@@ -65,3 +65,22 @@ def test_what_a_loop_refuses_is_named():
     system["rail"].motor = "position"
     with pytest.raises(mse.ModelError, match=r"rail\.displacement.*simulate"):
         system.step_loop(dt=0.1, inputs=["rail.displacement"])
+
+
+@pytest.mark.slow
+def test_a_loop_steps_by_the_method_of_one_run():
+    s = mse.MSystem("soft", gravity=(0, 0, 0))
+    mass, light = (
+        s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1)),
+        s.add(mse.RigidBody("light", inertia=0.0, mass=0.0)),
+    )
+    s.add(mse.Prismatic("one", axis=(1, 0, 0), stiffness=2.0), between=(light, s.ground))
+    s.add(mse.Prismatic("two", axis=(1, 0, 0), stiffness=2.0), between=(mass, light))
+    initial = {"one.displacement": 0.1, "two.displacement": 0.1}
+    motion = s.simulate(duration=0.2, dt=0.1, initial=initial, rtol=1e-7, progress=False)
+    assert motion.method == "implicit"
+    loop = s.step_loop(dt=0.1, initial=initial, rtol=1e-7)
+    loop.step()
+    loop.step()
+    assert np.array_equal(loop.read(), motion.values[-1])
+    assert loop["two.displacement"] == pytest.approx(0.1 * np.cos(0.2), abs=1e-6)
