@@ -28,6 +28,7 @@ FIELDS = {
         "kagra_type_bp",
     ),
     "Precision mechanisms": ("flexure_stage", "hexapod", "torsion_balance"),
+    "Circuits and transducers": ("loudspeaker",),
     "Large motions": ("turning_over", "slider_crank", "rotor", "bicycle"),
     "Beams, wires and flexible bodies": ("cantilever_blade", "violin_modes", "body_from_finite_elements"),
 }

@@ -91,7 +91,8 @@ def joint_reactions(assembly: Assembly, at: Configuration, multipliers: np.ndarr
     for g in assembly.groups:
         if g.constraint_count:
             for el, given in zip(g.elements, multipliers[assembly.constraint_rows(g)], strict=True):
-                found[el.path] = laws.reactions(el.obj, at.frames(el.frames))[:, : len(given)] @ given
+                if el.obj.reaction_outputs:
+                    found[el.path] = laws.reactions(el.obj, at.frames(el.frames))[:, : len(given)] @ given
     return found
 
 

@@ -147,6 +147,7 @@ def test_a_gas_spring_carries_a_weight():
     point = system.find_working_point()
     assert point.internal["gas.volume"] == pytest.approx(32.9495967970e-6, rel=1e-9)
     assert point.potentials["gas.+"] == pytest.approx(150e3, rel=1e-9)
+    assert list(point.reactions) == ["guide"] and "guide" in str(point.reactions)  # of those that read theirs
     (mode,) = point.linearize().modes()
     assert mode.frequency_hz == pytest.approx(np.sqrt(29231.740696 / (300.0 / 9.81)) / (2 * np.pi), rel=1e-9)
 

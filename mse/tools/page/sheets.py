@@ -38,7 +38,7 @@ class Sheets:
             entry = {"n": part.path, "k": part.kind, "r": part.role, "s": self._sheet(part.obj), "f": _told(part)}
             entry["p"] = [_shortened(self._poses[f]) for f in entry["f"]]
             if part.path in wp.forces:
-                entry["l"] = [_shortened(row[1:]) for row in self._loads[part.path][: len(entry["f"])]]
+                entry["l"] = [_shortened(row[1:]) for row in self._loads.get(part.path, ())[: len(entry["f"])]]
             elif part.path in wp.reactions:
                 (row,) = self._reactions.get(part.path, [()])
                 # joints with outputs other than force and torque have a table of their own
