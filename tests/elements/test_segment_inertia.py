@@ -1,0 +1,63 @@
+"""Beam segments in motion, against their mass matrix and against derivatives of their energy."""
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+from mse.elements.base import FramePose
+from mse.elements.recorded_laws import differentiated
+from mse.kernels import beams
+from mse.kernels.rotations import rotation_matrix
+
+FIRST = Pose.rx(0.2) @ Pose.ry(0.4) @ Pose.rz(0.3)
+BENT = FIRST @ Pose.dx(0.25) @ Pose.ry(0.02) @ Pose.rz(0.01) @ Pose.dy(0.001)
+
+
+def segment():
+    beam = mse.RoundBeam("beam", length=0.5, radius=0.01, elements=2, curvature_y=0.3)
+    return beam.components()[0].element
+
+
+def stacked(poses):
+    return np.array([[p.o for p in poses]]), np.array([[p.U for p in poses]])
+
+
+def test_forces_of_inertia_are_those_of_lagrange():
+    seg, poses = segment(), (FIRST, BENT)
+    inertia = type(seg).moving([seg])
+    v = np.random.default_rng(0).normal(size=20)
+    mass, c = (x[0] for x in inertia(*stacked(poses), v[None]))
+    np.testing.assert_allclose(mass, seg.mass_matrix([FramePose(p.o, p.U) for p in poses]), atol=1e-12 * mass.max())
+
+    def mass_at(x):
+        moved = [
+            Pose(p.o + six[:3], rotation_matrix(six[3:].copy()) @ p.U)
+            for p, six in zip(poses, x.reshape(2, 6), strict=True)
+        ]
+        return inertia(*stacked(moved), np.zeros((1, 20)))[0][0]
+
+    h = 1e-5
+    change = np.array([(mass_at(h * unit) - mass_at(-h * unit)) / (2 * h) for unit in np.eye(12)])
+    expected = np.einsum("kij,j,k->i", change, v, v[:12])
+    expected[:12] -= 0.5 * np.einsum("kij,i,j->k", change, v, v)
+    p = mass @ v
+    for k in (0, 6):
+        expected[k + 3 : k + 6] -= np.cross(v[k + 3 : k + 6], p[k + 3 : k + 6])
+    np.testing.assert_allclose(c, expected, atol=1e-5 * np.abs(c).max())
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3])
+def test_the_kernel_has_the_derivatives_of_the_law_with_internal_coordinates(size):
+    seg = segment()
+    frames = [FramePose(p.o, p.U) for p in (FIRST, BENT)]
+    q, gravity = size * np.random.default_rng(1).normal(size=8), np.array([0, 0, -9.81])
+    energy, gradient, stiffness = differentiated(seg, frames, q, gravity, 2)
+    found = np.zeros(1), np.zeros((1, 20)), np.zeros((1, 1, 20, 20))
+    row = np.concatenate([seg.kernel_parameters(), q])[None]
+    beams.segment(row, *stacked((FIRST, BENT)), np.zeros((1, 0)), gravity, 2, *found)
+    assert found[0][0] == pytest.approx(energy, rel=1e-12)
+    np.testing.assert_allclose(found[1][0], gradient, atol=1e-12 * np.abs(gradient).max())
+    np.testing.assert_allclose(found[1][0, 12:], gradient[12:], rtol=1e-9)
+    whole = np.sum(stiffness, axis=0) if np.ndim(stiffness) == 3 else stiffness
+    np.testing.assert_allclose(found[2][0, 0], whole, atol=1e-12 * np.abs(whole).max())
