@@ -2,8 +2,8 @@
 
 The laws of all elements are recorded and written in SymPy.  The frames of a system are placed along the coordinates of joints
 that form a tree, ``U0 = U1 O R O^T, o0 = o1 + U1 O d`` with the joint's axes O; other joints are constraints.  SymPy's
-``LagrangesMethod`` forms the equations (H. Goldstein, "Classical Mechanics" (1980), eq. 1-57 and 2-25).  At a random point they
-are compared with the forces that mse computes without them.
+``LagrangesMethod`` forms the equations (H. Goldstein, "Classical Mechanics" (1980), sections 1-4 and 2-4).  At a random point
+they are compared with the forces that mse computes without them.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ from ..validation.arguments import find, names
 from .joint_tree import Placed, Tree
 
 MOST_COORDINATES = 12  # the printed equations of more fill pages, and SymPy takes minutes for them
-# Of the terms of an equation: far above the rounding of sums, far below a wrong sign or factor. From 1e-13 to 1e-3
-# tests/tools/test_equations.py passes.
+# Of the terms of an equation: far above the rounding of sums, far below a wrong sign or factor.
 _ALIKE = 1e-9
 _FARTHEST = 0.5  # m, rad: how far from the drawn pose the equations are checked, less where a condition would not hold
 _HALVINGS = 30
