@@ -7,7 +7,6 @@ import pytest
 
 import mse
 from mse import MotionError, Pose, RecordingError
-from mse.progress import tasks
 
 
 def pendulum():
@@ -29,11 +28,14 @@ GIVEN = {
 
 
 def interrupted(after):
-    def progress(state):
-        if (state.done or 0) >= after:
-            raise KeyboardInterrupt
+    """The given motion, but that who watches presses Ctrl-C when time (s) has come to ``after``."""
 
-    return progress
+    def pushed(t):
+        if t > after:
+            raise KeyboardInterrupt
+        return push(t)
+
+    return GIVEN | {"inputs": {"hinge.torque": pushed}}
 
 
 def test_a_recorded_motion_has_the_bits_of_the_result(tmp_path):
@@ -49,17 +51,11 @@ def test_a_recorded_motion_has_the_bits_of_the_result(tmp_path):
     assert read["hinge.angle"][-1] == motion["hinge.angle"][-1]
 
 
-@pytest.fixture
-def told_at_each_step(monkeypatch):
-    monkeypatch.setattr(tasks, "_PERIOD", 0.0)
-
-
-@pytest.mark.usefixtures("told_at_each_step")
 def test_a_motion_that_was_interrupted_goes_on_in_its_file_to_the_bit(tmp_path):
     path, whole = tmp_path / "run.npy", tmp_path / "whole.npy"
     pendulum().simulate(**GIVEN, record=whole)
     with pytest.raises(mse.Interrupted) as caught:
-        pendulum().simulate(**GIVEN, record=path, progress=interrupted(12))
+        pendulum().simulate(**interrupted(0.7), record=path)
     so_far = caught.value.result
     assert 12 <= len(so_far.time) < 33
     pendulum().simulate(**GIVEN, record=path)
@@ -79,7 +75,6 @@ def test_a_recorded_motion_ends_where_it_is_asked_to(tmp_path):
         np.testing.assert_array_equal(found.values, motion.values)
 
 
-@pytest.mark.usefixtures("told_at_each_step")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -94,7 +89,7 @@ def test_a_recorded_motion_ends_where_it_is_asked_to(tmp_path):
 def test_another_motion_is_refused(tmp_path, change, said):
     path = tmp_path / "run.npy"
     with pytest.raises(mse.Interrupted):
-        pendulum().simulate(**GIVEN, record=path, progress=interrupted(5))
+        pendulum().simulate(**interrupted(0.2), record=path)
     with pytest.raises(RecordingError, match=f"belongs to another run: .*{said}"):
         pendulum().simulate(**(GIVEN | change), record=path)
     other = pendulum()
