@@ -371,7 +371,6 @@ OTHERS_PRIVATE = {
     "tools/plots/test_geometry.py: _vertical_axis": "Matplotlib tells the axis that points upwards in no other way",
     "progress/test_tasks.py: _exit": "Python documents os._exit under this name",
     "analysis/time/test_recording.py: _exit": "Python documents os._exit under this name",
-    "dynamics/test_recorded.py: _PERIOD": "the test interrupts at a report, and users have no option for reports at each step",
 }
 BY_NAME = ("setattr", "delattr", "getattr", "hasattr")
 
