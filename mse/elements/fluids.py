@@ -96,7 +96,7 @@ class Accumulator(_Chamber):
     exponent: Real = Real("n of pressure times volume^n", default=1.4, minimum=1.0)
 
     def energy(self, frames, q):
-        stretch = np.log(self.volume / (self.volume - q[0]))  # not a number for more than all of its volume
+        stretch = -np.log1p(-q[0] / self.volume)  # not a number for more than all of its volume
         n = self.exponent - 1.0
         return self.pressure * (self.volume * (np.expm1(n * stretch) / n if n > 0.0 else stretch) - q[0])
 

@@ -374,7 +374,7 @@ class _Check:
         return np.concatenate([np.zeros(0, dtype=int), *(rows[path] for path in paths if path in rows)]).astype(int)
 
     def _somewhere(self) -> tuple[dict[Expression, float], Evaluation]:
-        """A random point at which the conditions hold, as values of all symbols, and the system there."""
+        """A random point at which the conditions hold and an energy exists, as values of all symbols, and the system there."""
         rng = np.random.default_rng(0)
         drawn = dict(zip(self.known.names, self.known.values(self.drawn), strict=True))
         middle = np.array([drawn[name] for name in self.equations.coordinates])
@@ -383,7 +383,7 @@ class _Check:
         fixed = dict(zip(others, rng.uniform(-1.0, 1.0, len(others)), strict=True)) | self.equations.parameters
         for k in range(_HALVINGS):
             values = dict(zip(self.q, middle + 0.5**k * step, strict=True)) | fixed
-            if all(evaluated(self.equations.conditions, values)):
+            if all(evaluated(self.equations.conditions, values)) and np.isfinite(evaluated([self.laws.V], values)):
                 break
         at, state, units = evaluated(self.places, values).reshape(-1, 12), self.drawn.state, self.motion.topology.units
         o, u = state.o.copy(), state.U.copy()

@@ -42,7 +42,7 @@ def cantilever(**options):
     return system.find_working_point()
 
 
-@pytest.mark.parametrize("name", list(CATALOGUE))
+@pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if entry.make().frame_names])
 def test_every_element_of_the_catalogue_is_drawn_and_moves_with_its_frames(name):
     system = with_element(name)
     scene = Scene.of(system.find_working_point(throw=False))
