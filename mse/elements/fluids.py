@@ -81,28 +81,28 @@ class Compliance(_Chamber):
 class Accumulator(_Chamber):
     """A gas spring, ``V = p0 V0/(n - 1) ((V0/(V0 - q))^(n - 1) - 1) - p0 q``: at "+" is ``p0 (V0/(V0 - q))^n - p0``.
 
-    The gas has the ``volume`` V0 at the ambient ``pressure`` p0, absolute, as long as nothing has flowed in.  The ``exponent`` n
-    is 1 for slow (isothermal) and 1.4 for fast (adiabatic) changes of air.
+    The gas has the ``gas_volume`` V0 at the ambient ``pressure`` p0, absolute, as long as nothing has flowed in.  The
+    ``exponent`` n is 1 for slow (isothermal) and 1.4 for fast (adiabatic) changes of air.
 
     Examples
     --------
-    >>> gas = mse.Accumulator("gas", pressure=2e5, volume=1e-4)
+    >>> gas = mse.Accumulator("gas", pressure=2e5, gas_volume=1e-4)
     >>> f"{gas.energy([], [1e-6]):.6f} J"
     '0.001411 J'
     """
 
     pressure: Real = Real("absolute, p0", unit="Pa", above=0.0)
-    volume: Real = Real("of the gas at that pressure, V0", unit="m3", above=0.0)
+    gas_volume: Real = Real("of the gas at that pressure, V0", unit="m3", above=0.0)
     exponent: Real = Real("n of pressure times volume^n", default=1.4, minimum=1.0)
 
     def energy(self, frames, q):
-        stretch = -np.log1p(-q[0] / self.volume)  # not a number for more than all of its volume
+        stretch = -np.log1p(-q[0] / self.gas_volume)  # not a number for more than all of its volume
         n = self.exponent - 1.0
-        return self.pressure * (self.volume * (np.expm1(n * stretch) / n if n > 0.0 else stretch) - q[0])
+        return self.pressure * (self.gas_volume * (np.expm1(n * stretch) / n if n > 0.0 else stretch) - q[0])
 
     def check_frames(self, frames):
         raise ModelError(
-            f"{self.label}: more flows in than its volume of {self.volume:g} m3; expected less; enlarge its volume, or start "
+            f"{self.label}: more flows in than its volume of {self.gas_volume:g} m3; expected less; enlarge its volume, or start "
             "nearer to the equilibrium"
         )
 

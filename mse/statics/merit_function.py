@@ -116,7 +116,7 @@ class MeritFunction:
         """That of a system from a state on, or from its initial poses, with its joints put together there."""
         here = Evaluation.initial(assembly) if start is None else Evaluation(assembly, start)
         at = here.configuration
-        assembly = carrying(assembly, at)
+        assembly = carrying(assembly, at) if topology.internal else assembly
         here = Evaluation(assembly, here.state, frames=here.frame_poses)
         size = model_size(assembly, at)
         scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)

@@ -307,8 +307,8 @@ def _formed(label: str, q: dict[str, Expression], laws: Laws) -> SymbolicEquatio
 
 
 def _neat(x: Expression) -> Expression:
-    """A sum of terms, with whole numbers in place of 1.0."""
-    x = x if x.count_ops() > LONG else sympy().expand(x)
+    """A sum of terms where that is shorter, with whole numbers in place of 1.0."""
+    x = x if x.count_ops() > LONG else min(x, sympy().expand(x), key=lambda y: y.count_ops())
     return x.xreplace({number: exact(float(number)) for number in x.atoms(sympy().Float)})
 
 

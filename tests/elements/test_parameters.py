@@ -56,7 +56,7 @@ GIVEN = {
     mse.FlowResistance: {"resistance": 3e5},
     mse.Inertance: {"inertance": 1.5e8},
     mse.Compliance: {"compliance": 3e-12},
-    mse.Accumulator: {"pressure": 1e5, "volume": 1e-4},
+    mse.Accumulator: {"pressure": 1e5, "gas_volume": 1e-4},
     mse.HydraulicCylinder: {"area": 1e-3},
     mse.VoiceCoil: {"bl": 8.0},
     mse.PlateCapacitor: {"sides": (0.01, 0.01), "gap": 1e-3},

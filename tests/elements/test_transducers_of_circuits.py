@@ -142,7 +142,7 @@ def test_stiffness_of_a_hydraulic_mount():
 def test_a_gas_spring_carries_a_weight():
     system, body = stage(300.0 / 9.81, 0.0, gravity=9.81)
     system.add(mse.HydraulicCylinder("cylinder", area=2e-3), between=(system.ground, body))
-    system.add(mse.Accumulator("gas", pressure=2e5, volume=1e-4))
+    system.add(mse.Accumulator("gas", pressure=2e5, gas_volume=1e-4))
     system.connect("cylinder.+", "gas.+")
     point = system.find_working_point()
     assert point.internal["gas.volume"] == pytest.approx(32.9495967970e-6, rel=1e-9)

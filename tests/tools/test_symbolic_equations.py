@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
-from sympy.physics.mechanics import dynamicsymbols
 
 import mse
 from mse import Pose
 from mse.elements.parameters import Real
 
 DOWN = (0, 0, -9.81)
-t = dynamicsymbols._t
+t = sp.Symbol("t")
 
 
 def double_pendulum():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +11,9 @@ from ...numerics.blas_threads import one_thread
 from ...results import Result
 from ...validation.arguments import frequencies, number
 
+# of the highest frequency: where tables and pictures compare errors with the response
+# (tests/tools/plots/test_plots.py::test_what_is_left_out_is_drawn_as_it_is)
+SHARES = (0.1, 0.5, 1.0)
 _GRID = 200  # frequencies at which the contribution of inseparable motions is measured
 
 
@@ -51,8 +52,6 @@ class LeftOut(Result):
     >>> np.round(ss.left_out.bound(0.1), 4)  # m/N, where the response is 0.6 m/N
     array([[0.0253]])
     """
-
-    _shares: ClassVar = (0.1, 0.5, 1.0)  # of the highest frequency: where tables compare with the response
 
     name: str
     up_to_hz: float = scalar(float)
@@ -148,15 +147,13 @@ class LeftOut(Result):
         return out
 
     def table(self) -> Table:
-        bounds = [self.bound(share * self.up_to_hz) for share in self._shares]
+        bounds = [self.bound(share * self.up_to_hz) for share in SHARES]
         rows = []
         rounding = ROUNDING * largest_of_unit(self.response, self.output_units, self.input_units)
         for k, j in zip(*np.nonzero(self.response.max(axis=0, initial=0.0) > rounding), strict=True):
             sizes = [float(x[k, j]) for pair in zip(self.response, bounds, strict=True) for x in pair]
             rows.append((self.outputs[k], self.inputs[j], f"{self.output_units[k]} per {self.input_units[j]}", *sizes))
-        names = [
-            x for share in self._shares for x in (f"at {share * self.up_to_hz:.4g} Hz", "largest error up to there")
-        ]
+        names = [x for share in SHARES for x in (f"at {share * self.up_to_hz:.4g} Hz", "largest error up to there")]
         how = "guaranteed bounds" if self.derived else f"bounds partly estimated at {_GRID} frequencies"
         return Table(
             f"{self.name}: {self.states} states beyond {self.up_to_hz:g} Hz left out, with static correction",

@@ -27,7 +27,7 @@ from ...progress.tasks import BUILDING, shown_as
 from ...validation.arguments import number
 from ..frequency.response import frequency_response
 from ..modes.result import growing
-from .left_out import LeftOut, largest_of_unit
+from .left_out import SHARES, LeftOut, largest_of_unit
 from .normal_form import normal_form
 from .state_space import StateSpace, Terms, with_terms
 
@@ -63,7 +63,7 @@ def _truncated(model: LinearModel, ss: StateSpace, terms: Terms, up_to_hz: float
         scaling=(np.diag(scale), np.diag(1.0 / scale)),
     )  # fmt: skip
     left_out = motions.left_out(up_to_hz)
-    full, f = _whole_response(model, ss, up_to_hz * np.array(LeftOut._shares))
+    full, f = _whole_response(model, ss, up_to_hz * np.array(SHARES))
     parts = _response(out, 2j * np.pi * f) + left_out.error(f)
     bound = _SEPARATED * largest_of_unit(np.abs(full), ss.output_units, ss.input_units)
     if not np.all(np.abs(full - parts) <= bound):
@@ -232,7 +232,7 @@ class Motions:
             np.reshape(linear, (len(two), o, i)), np.reshape(constant, (len(two), o, i)),
             np.array([m.n[0, 0] for m in one]),
             np.reshape([m.c @ m.b / m.n[0, 0] for m in one], (len(one), o, i)),
-            joined, np.zeros((len(LeftOut._shares), o, i)),
+            joined, np.zeros((len(SHARES), o, i)),
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...analysis.frequency.resonance_grid import ResonanceGrid
 from ...analysis.time.balanced import Balanced
-from ...analysis.time.left_out import LeftOut, largest_of_unit
+from ...analysis.time.left_out import SHARES, LeftOut, largest_of_unit
 from ...display import ROUNDING
 from ...linear.craig_bampton import Reduction
 from ...results import drawing
@@ -29,7 +29,7 @@ def errors_left(left: LeftOut) -> Figure:
     figure = style.empty(None, 7.5, 4.5)
     axes = figure.subplots()
     f = _frequencies(left.up_to_hz)
-    sizes, at = np.abs(left.error(f)), np.array(left.shares) * left.up_to_hz
+    sizes, at = np.abs(left.error(f)), np.array(SHARES) * left.up_to_hz
     chosen, more = _largest(left)
     drawn = []
     for k, (o, i) in enumerate(chosen):

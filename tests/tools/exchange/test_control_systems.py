@@ -27,7 +27,7 @@ HANDED_OVER = [
     ("hexapod", {"rigid": False}, None), ("torsion_balance", {}, None), ("body_from_finite_elements", {}, 2000.0),
     ("cantilever_blade", {}, 400.0), ("inverted_pendulum", {"mass": 20.0}, 100.0), ("flexure_stage", {}, 300.0),
     ("double_pendulum_on_blades", {}, 60.0), ("attenuation_chain", {}, 60.0),
-    ("violin_modes", {"form": "elements", "elements": 16}, 100.0), ("pre_isolator", {}, None),
+    ("violin_modes", {"form": "elements", "elements": 16}, 100.0), ("pre_isolator", {}, None), ("loudspeaker", {}, None),
 ]  # fmt: skip
 
 

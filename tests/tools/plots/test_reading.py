@@ -70,7 +70,7 @@ def solved(name: str):
     else:
         (wp, *_) = (x for x in vars(example(name)).values() if isinstance(x, WorkingPoint))
     linear = wp.linearize()
-    return wp, linear, linear.modes(min(12, linear.size - 1))
+    return wp, linear, linear.symmetric.modes(min(12, linear.size - 1))
 
 
 def pictures(name: str) -> dict[str, Figure]:
