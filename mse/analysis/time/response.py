@@ -124,7 +124,7 @@ class TimeResponse(Result):
 
     @property
     def crossings(self) -> tuple[Crossing, ...]:
-        """Outputs that passed a level, in the order of time: each with ``output``, ``level``, ``time`` (s) and ``rising``."""
+        """Outputs that passed a level, in the order of time, each with ``output``, ``level``, ``time`` (s) and ``rising``."""
         if self.crossed is None or self.passages is None:
             return ()
         passages = zip(self.crossed, self.passages.tolist(), strict=True)
