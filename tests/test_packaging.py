@@ -129,17 +129,6 @@ def test_where_no_index_answers_a_folder_of_wheels_is_asked_for(tmp_path, monkey
 
 
 @pytest.mark.slow
-def test_tests_of_the_sdist_find_what_they_need(unpacked):
-    # all test modules import, with the references that they read; some run, which is enough to see that it is the unpacked mse
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {"PYTHONPATH": ""}
-    pytest_here = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    collected = run(*pytest_here, "--collect-only", cwd=unpacked, env=environment)
-    assert "tests/test_reference_cases.py::" in collected
-    out = run(*pytest_here, "tests/test_pose.py", cwd=unpacked, env=environment)
-    assert " passed" in out
-
-
-@pytest.mark.slow
 def test_published_readme_shows_its_pictures(tmp_path, unpacked):
     source = tmp_path / "source"
     source.mkdir()
