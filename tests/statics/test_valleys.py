@@ -12,7 +12,7 @@ from mse.numerics.options import SIZES
 @pytest.mark.slow
 def test_searches_end_where_a_slow_descent_does(monkeypatch):
     """On both sides of the size from which on matrices stay sparse."""
-    alike, steps, seeds = {300: [], 0: []}, {300: 0, 0: 0}, range(24)
+    alike, steps, seeds = {300: [], 0: []}, {300: 0, 0: 0}, range(10)
     for seed in seeds:
         merit = merit_of(crooked(seed))
         there = slow_descent(merit, 0.01)
@@ -23,22 +23,23 @@ def test_searches_end_where_a_slow_descent_does(monkeypatch):
             alike[dense].append(agrees(point, merit, there))
             steps[dense] += len(point.history)
         monkeypatch.undo()
-    # measured: 23 in 530 steps with dense matrices, 24 in 466 with sparse ones, which go along curves
-    assert min(sum(a) for a in alike.values()) >= 22, alike
-    assert steps[300] < 600 and steps[0] < 530
+    # measured: 9 in 216 steps with dense matrices, 10 in 200 with sparse ones, which go along curves (of 24: 23 and 24)
+    assert min(sum(a) for a in alike.values()) >= 8, alike
+    assert steps[300] < 245 and steps[0] < 228
 
 
 @pytest.mark.slow
 def test_searches_of_mechanisms_end_where_a_slow_descent_does():
     """What joints allow is searched in another measure than the slow descent takes, and ends where that does."""
     alike, steps = [], 0
-    for seed in range(40):
+    for seed in range(16):
         merit = merit_of(jointed(seed))
         there = slow_descent(merit, 0.01)
         assert np.isfinite(there)
         point = jointed(seed).find_working_point()
         alike.append(agrees(point, merit, there))
         steps += len(point.history)
-    # measured: all in 597 steps; 37 with a first region of one size, 713 steps where turns count by the whole size
-    assert sum(alike) >= 39, alike
-    assert steps < 645
+    # measured: all in 243 steps; of 40 all, and 37 with a first region of one size; a fifth more steps where turns count by
+    # the whole size
+    assert sum(alike) >= 15, alike
+    assert steps < 263
