@@ -24,6 +24,7 @@ SAYS = {
     "pre_isolator": "by hand 0.20944 Hz, Q 73.41",
     "turning_over": "modes at [0.603238 1.618019] Hz, by hand [0.603238 1.618019] Hz",
     "slider_crank": "torque from -21.685 to 22.320 N m",
+    "four_bar_in_space": "crank at 1 s: 7.802163426 rad, known 7.802163426 rad",
     "rotor": "unstable above 300.000000 rad/s, by hand 300.000000 rad/s",
     "bicycle": "weave speed 4.29238 m/s, capsize speed 6.02426 m/s",
     "flexure_stage": "by hand: 13.4 times its weight",

@@ -29,7 +29,7 @@ FIELDS = {
     ),
     "Precision mechanisms": ("flexure_stage", "hexapod", "torsion_balance"),
     "Circuits and transducers": ("loudspeaker",),
-    "Large motions": ("turning_over", "slider_crank", "rotor", "bicycle"),
+    "Large motions": ("turning_over", "slider_crank", "four_bar_in_space", "rotor", "bicycle"),
     "Beams, wires and flexible bodies": ("cantilever_blade", "violin_modes", "body_from_finite_elements"),
 }
 ORDER = tuple(name for names in FIELDS.values() for name in names)
