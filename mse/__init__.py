@@ -9,6 +9,7 @@ help(mse.Beam) tells the parameters of an element with units, ranges and default
 help(mse.LinearModel) tell what can be done; every result prints itself as a table, and has plot().
 
 System        MSystem, Pose, SearchOptions
+Motors        Twist, Wrench, Momentum, SpatialInertia, Dyad
 Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
@@ -113,6 +114,11 @@ from .pose import Pose as Pose
 from .progress.reports import Progress as Progress
 from .progress.tasks import show_progress as show_progress
 from .results import drawn_by as _drawn_by
+from .spatial.dyad import Dyad as Dyad
+from .spatial.inertia import SpatialInertia as SpatialInertia
+from .spatial.motors import Momentum as Momentum
+from .spatial.motors import Twist as Twist
+from .spatial.motors import Wrench as Wrench
 from .statics.options import SearchOptions as SearchOptions
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""Poses: origin and orientation of a frame, their algebra, and the transport of forces and twists.
+"""Poses: origin and orientation of a frame, and their algebra.
 
 Notation: ``Pose(o, U)`` has origin ``o`` (3,) in meters and orientation ``U`` (3, 3) whose columns are its axes.
-``p_AB`` is the pose of B as seen from A.  A six-vector is (translation, rotation) or (force, torque).
+``p_AB`` is the pose of B as seen from A.  Poses take twists and wrenches from one frame to another, too (:mod:`mse.spatial`).
 """
 
 from __future__ import annotations
@@ -393,76 +393,6 @@ class Pose(Guided, metaclass=GuidedClass):
         # near the poles a1 is only as good as the sine's digits: take a3 from what a1 leaves, so that their sum is right
         row = np.cos(a1) * u[0] + np.sin(a1) * u[1]
         return np.array([a1, np.arctan2(sine, u[2, 2]), np.arctan2(-row[1], row[0]) if sine > 1e-15 else 0.0])
-
-    # -- transport of six-vectors -----------------------------------------------------------------------------
-    def force_from(self, force: ArrayLike) -> np.ndarray:
-        """``(U f, U t + o x U f)``: a force and torque (f, t) given in this frame, about and along the outer frame.
-
-        Parameters
-        ----------
-        force : array_like, (6,), N, N m
-            Force and torque about this frame's origin, along its axes.
-
-        Returns
-        -------
-        ndarray, (6,), N, N m
-            Force and torque about the outer origin, along the outer axes.
-        """
-        f, t = self._six(force, "force")
-        f_out = self.U @ f
-        return np.concatenate([f_out, self.U @ t + np.cross(self.o, f_out)])
-
-    def force_to(self, force: ArrayLike) -> np.ndarray:
-        """A force and torque about the outer origin, about and along this frame: the inverse of :meth:`force_from`.
-
-        Parameters
-        ----------
-        force : array_like, (6,), N, N m
-            Force and torque about the outer origin, along the outer axes.
-
-        Returns
-        -------
-        ndarray, (6,), N, N m
-            Force and torque about this frame's origin, along its axes.
-        """
-        return self.inverse().force_from(force)
-
-    def twist_from(self, twist: ArrayLike) -> np.ndarray:
-        """``(U d + o x U a, U a)``: a small displacement and rotation (d, a) of this frame, of the outer frame moving with it.
-
-        Parameters
-        ----------
-        twist : array_like, (6,), m, rad
-            Displacement of this frame's origin and rotation, along its axes.
-
-        Returns
-        -------
-        ndarray, (6,), m, rad
-            Displacement of the outer origin and rotation, along the outer axes.
-        """
-        d, a = self._six(twist, "twist")
-        a_out = self.U @ a
-        return np.concatenate([self.U @ d + np.cross(self.o, a_out), a_out])
-
-    def twist_to(self, twist: ArrayLike) -> np.ndarray:
-        """A small displacement and rotation of the outer frame, of this frame moving with it: the inverse of :meth:`twist_from`.
-
-        Parameters
-        ----------
-        twist : array_like, (6,), m, rad
-            Displacement of the outer origin and rotation, along the outer axes.
-
-        Returns
-        -------
-        ndarray, (6,), m, rad
-            Displacement of this frame's origin and rotation, along its axes.
-        """
-        return self.inverse().twist_from(twist)
-
-    @staticmethod
-    def _six(value: ArrayLike, what: str) -> tuple[np.ndarray, np.ndarray]:
-        v = numbers("Pose", what, value, (6,), remedy="translation first")
-        return v[:3], v[3:]
 
     # -- comparison and display -------------------------------------------------------------------------------
     def is_close(self, other: Pose, distance: float = 1e-9, angle: float = 1e-9) -> bool:

@@ -32,6 +32,7 @@ FLOORS = (
     "saved",
     "results",
     "pose",
+    "spatial",
     "elements",
     "model",
     "statics",

@@ -1,4 +1,4 @@
-"""Poses: algebra, conventions, rotation vectors from 1e-12 rad to pi, transport of forces and twists, bad input."""
+"""Poses: algebra, conventions, rotation vectors from 1e-12 rad to pi, bad input."""
 
 from __future__ import annotations
 
@@ -296,38 +296,6 @@ def test_a_thousand_turns_stay_orthonormal():
     np.testing.assert_allclose(u[0].T @ u[0], np.eye(3), atol=1e-15)
 
 
-# -- forces and twists --------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(3))
-def test_power_is_the_same_in_both_frames(seed):
-    rng = np.random.default_rng(seed)
-    p, force, twist = random_pose(rng), rng.normal(size=6), rng.normal(size=6)
-    assert p.force_from(force) @ p.twist_from(twist) == pytest.approx(force @ twist, rel=1e-13)
-    assert p.force_to(force) @ p.twist_to(twist) == pytest.approx(force @ twist, rel=1e-13)
-    np.testing.assert_allclose(p.force_to(p.force_from(force)), force, atol=1e-14)
-    np.testing.assert_allclose(p.twist_to(p.twist_from(twist)), twist, atol=1e-14)
-
-
-def test_a_force_at_an_arm_is_a_torque():
-    # 2 N along z at x = 3 m: torque r x f = -6 N m about y (manual eq. 37).
-    np.testing.assert_allclose(Pose.dx(3.0).force_from((0, 0, 2, 0, 0, 0)), [0, 0, 2, 0, -6, 0], atol=1e-15)
-    np.testing.assert_allclose(Pose.rz(np.pi / 2).force_from((1, 0, 0, 0, 1, 0)), [0, 1, 0, -1, 0, 0], atol=1e-15)
-
-
-def test_twist_moves_the_outer_origin_with_the_body():
-    rng = np.random.default_rng(1)
-    p, twist = random_pose(rng), rng.normal(size=6)
-
-    def outer_origin(t):
-        """Where the body point that sat at the outer origin gets when the frame moves by t times the twist."""
-        frame = Pose(p.o + t * p.U @ twist[:3], Rotation.from_rotvec(t * p.U @ twist[3:]).as_matrix() @ p.U)
-        return frame.apply(p.inverse().o)
-
-    h = 1e-4
-    rate = (8 * (outer_origin(h) - outer_origin(-h)) - (outer_origin(2 * h) - outer_origin(-2 * h))) / (12 * h)
-    np.testing.assert_allclose(p.twist_from(twist)[:3], rate, atol=1e-10)
-    np.testing.assert_allclose(p.twist_from(twist)[3:], p.U @ twist[3:], atol=1e-15)
-
-
 # -- bad input ----------------------------------------------------------------------------------------------------
 SKEWED = np.eye(3) + 1e-6 * np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]])
 
@@ -377,12 +345,6 @@ def test_bad_origin_is_refused(origin, words):
 def test_bad_numbers_are_refused(make, angle):
     with pytest.raises(ModelError, match="expected"):
         make(angle)
-
-
-@pytest.mark.parametrize("method", ["force_from", "force_to", "twist_from", "twist_to"])
-def test_six_vectors_of_another_shape_are_refused(method):
-    with pytest.raises(ModelError, match=r"shape \(3,\); expected six finite numbers"):
-        getattr(Pose.dx(1.0), method)((1, 2, 3))
 
 
 def test_rounding_of_typed_matrices_is_removed():

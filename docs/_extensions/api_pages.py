@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import mse
 import public_names as public
-from mse import MObject, MSystem, Pose, Progress, SearchOptions
+from mse import Dyad, MObject, Momentum, MSystem, Pose, Progress, SearchOptions, SpatialInertia, Twist, Wrench
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -46,6 +46,7 @@ def groups() -> dict[str, list[type]]:
     """All public classes but errors, by what they are to a user."""
     out: dict[str, list[type]] = {
         "Systems and poses": [MSystem, Pose],
+        "Motors: twists and wrenches": [Twist, Wrench, Momentum, SpatialInertia, Dyad],
         "Elements": [],
         "Joints": [],
         "Shapes of bodies": [],

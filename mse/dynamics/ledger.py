@@ -129,10 +129,16 @@ def stored(equations: Equations, moment: Moment) -> dict[str, dict[str, float]]:
     return found
 
 
-def momentum(equations: Equations, moment: Moment) -> np.ndarray:
-    """Momentum of all bodies, (6,): linear in N s, and angular about the origin of the world in N m s."""
+def momenta(equations: Equations, moment: Moment) -> dict[str, np.ndarray]:
+    """Momentum (6,) by path of the object: linear in N s, and angular about the origin of the world in N m s."""
     e = equations
     at = e.evaluation(moment.state, moment.time).configuration
-    bodies = 6 * (e.assembly.bodies - 1)
-    six = (e.inertia(at, moment.v).mass @ moment.v)[:bodies].reshape(-1, 6)
-    return np.concatenate([six[:, :3].sum(axis=0), (six[:, 3:] + np.cross(at.reference[1:], six[:, :3])).sum(axis=0)])
+    own = _velocities(e, at, moment.v)
+    found: dict[str, np.ndarray] = {}
+    for part in e.parts:
+        if part.has_mass:
+            v, g = own(part.group), part.group
+            six = np.einsum("eij,ej->ei", part.masses(at, v)[0], v)[:, : 6 * part.shape.frames].reshape(len(v), -1, 6)
+            six[..., 3:] += np.cross(at.o[g.frames], six[..., :3])
+            found |= {el.path: x for el, x in zip(g.elements, six.sum(axis=1), strict=True)}
+    return found

@@ -17,12 +17,13 @@ from ..model.evaluation import Evaluation
 from ..model.system import Snapshot
 from ..model.topology import Topology
 from ..pose import Pose
+from ..spatial.motors import Momentum, Twist
 from ..statics.named import Named
 from ..validation.arguments import find, number
 from .accelerations import Equations, all_reactions
 from .coordinates import NamedCoordinates
 from .input_forces import InputForces
-from .ledger import energies, momentum, stored, works
+from .ledger import energies, momenta, stored, works
 from .methods import METHODS, stepper
 from .moments import Moment
 
@@ -92,6 +93,51 @@ class Instant:
         moving = self._motion._equations.frame_motions(self._here.configuration, self._moment.v)[0]
         found = dict(zip(self._motion._equations.topology.frame_labels, moving, strict=True))
         return Named("frame", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "frame"))
+
+    def twist(self, frame: str) -> Twist:
+        """How the body at a frame moves, about the origin and along the axes of the world.
+
+        Parameters
+        ----------
+        frame : str
+            Name of a frame of the body, such as ``rod.center``.
+
+        Returns
+        -------
+        Twist
+            Its velocity; ``twist.at(point)`` is that of a point of the body.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such frame.
+        """
+        v, w = np.split(self.velocities[frame], 2)
+        return Twist(linear=v - np.cross(w, self.poses[frame].o), angular=w)
+
+    def momentum(self, name: str | None = None) -> Momentum:
+        """Momentum of one object or of all, about the origin and along the axes of the world.
+
+        Parameters
+        ----------
+        name : str, optional
+            Name of an object with mass; all together if left out.
+
+        Returns
+        -------
+        Momentum
+            The momentum.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such object with mass.
+        """
+        each = momenta(self._motion._equations, self._moment)
+        if name is not None:
+            each = {name: each[find(f"{self._motion.name} at {self.time:g} s", "object with mass", name, each)]}
+        total = sum(each.values(), np.zeros(6))
+        return Momentum(linear=total[:3], angular=total[3:])
 
     @cached_property
     def joint_coordinates(self) -> Named[float]:
@@ -377,9 +423,10 @@ class Trajectory(TimeResponse):
         return found
 
     @cached_property
-    def momentum(self) -> np.ndarray:
-        """Momentum (t, 6) of all bodies along the axes of the world: linear (N s), and angular about its origin (N m s)."""
-        return np.array([momentum(self._equations, m) for m in self._samples])
+    def momentum(self) -> Momentum:
+        """Momentum of all bodies over time, about the origin and along the axes of the world."""
+        six = np.array([sum(momenta(self._equations, m).values(), np.zeros(6)) for m in self._samples])
+        return Momentum(linear=six[:, :3], angular=six[:, 3:])
 
     @cached_property
     def largest_residual(self) -> float:

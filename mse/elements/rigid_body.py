@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import masses, springs
 from ..pose import Pose
+from ..spatial.inertia import SpatialInertia
 from ..validation.arguments import instance, mapping, new_name, refusal, shown
 from .base import Frame, MObject, Outline
 from .parameters import Array, Number, Numbers, Real, scalar_or_diagonal, symmetric
@@ -155,6 +156,11 @@ class RigidBody(MObject):
         for key, pose in frames.items():
             self._check_frame(label, key, pose)
         self._fixed = frames
+
+    @property
+    def spatial_inertia(self) -> SpatialInertia:
+        """Mass and inertia as one quantity, about and along frame 0."""
+        return SpatialInertia(mass=self.mass, inertia=self.inertia)
 
     @property
     def shape(self) -> Shape | None:

@@ -57,8 +57,8 @@ def test_a_torque_times_its_angle_is_the_work_of_an_input():
 def test_the_momentum_of_a_free_body_stays():
     rates = {"free.ax'": 0.02, "free.ay'": 5.0, "free.az'": 0.03, "free.x'": 2.0, "free.z": 1.0}
     motion = book.free_body().simulate(duration=0.4, dt=0.2, initial=rates, rtol=1e-10)
-    np.testing.assert_allclose(motion.momentum[0], [2.0, 0, 0, 0.0002, 0.1 + 2.0, 0.0009], atol=1e-12)
-    np.testing.assert_allclose(motion.momentum[2], motion.momentum[0], atol=1e-10)
+    np.testing.assert_allclose(motion.momentum.vector[0], [2.0, 0, 0, 0.0002, 0.1 + 2.0, 0.0009], atol=1e-12)
+    np.testing.assert_allclose(motion.momentum.vector[2], motion.momentum.vector[0], atol=1e-10)
 
 
 def test_a_law_that_jumps_is_noted():

@@ -1,0 +1,1 @@
+"""Quantities of rigid bodies as a whole: velocities, forces, momenta, inertias, and linear maps of these."""
