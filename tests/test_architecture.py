@@ -63,6 +63,8 @@ UPWARD = {
     "model.searches.Searches.simulate",
     "model.searches.Searches.step_loop",
     "model.searches.Searches.trace",
+    "dynamics.showing.Showing.save_animation",
+    "dynamics.showing.Showing.to_html",
     "statics.showing.Showing.save_animation",
     "statics.showing.Showing.to_html",
     "statics.showing.Showing.view",

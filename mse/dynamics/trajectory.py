@@ -26,6 +26,7 @@ from .input_forces import InputForces
 from .ledger import energies, momenta, stored, works
 from .methods import METHODS, stepper
 from .moments import Moment
+from .showing import Showing
 
 if TYPE_CHECKING:
     from ..linear.linear_model import LinearModel
@@ -185,7 +186,7 @@ def _rows(head: str, what: str, found: Any) -> Table:
     return Table(head, (what, "value"), rows)
 
 
-class Trajectory(TimeResponse):
+class Trajectory(Showing, TimeResponse):
     """A large motion over time: ``motion["hinge.angle"]`` is an array (t,); made by :meth:`.MSystem.simulate`.
 
     It is a :class:`.TimeResponse` with poses at all times and with energies.

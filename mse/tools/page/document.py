@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ...dynamics.trajectory import Trajectory
 from ...statics.stability import GrowingMotion
 from ...statics.working_point import WorkingPoint
 from ...validation.arguments import whole
 from ...validation.file_access import file_path, write_whole
+from ..moving import moving, room
 from ..scene import Part, Scene
 from . import motions
 from .geometry import geometry
@@ -39,6 +41,12 @@ def to_html(working_point: WorkingPoint, path: str | PathLike, **shown: Any) -> 
     """See :meth:`.WorkingPoint.to_html`."""
     target = file_path(path, "path")
     write_whole(target, page(working_point, **shown))
+
+
+def motion_to_html(motion: Trajectory, path: str | PathLike) -> None:
+    """See :meth:`.Trajectory.to_html`."""
+    target = file_path(path, "path")
+    write_whole(target, _document(motion_data(motion)))
 
 
 def view(working_point: WorkingPoint, height: int = _HEIGHT, **shown: Any) -> View:
@@ -75,8 +83,12 @@ class View:
 
 def page(working_point: WorkingPoint, **shown: Any) -> str:
     """The whole document as text."""
-    data = json.dumps(scene_data(working_point, **shown), separators=(",", ":"), allow_nan=False)
-    title = html.escape(working_point.name or "mse")
+    return _document(scene_data(working_point, **shown))
+
+
+def _document(scene: dict) -> str:
+    data = json.dumps(scene, separators=(",", ":"), allow_nan=False)
+    title = html.escape(scene["name"] or "mse")
     # "<" could end the element that holds the data
     data = data.replace("<", "\\u003c")
     return (
@@ -107,33 +119,10 @@ def scene_data(
 ) -> dict:
     """All data of a working point that the viewer needs, in plain types."""
     scene = Scene.of(wp)
-    low, high = scene.bounds
-    center = 0.5 * (low + high)
-    drawn = geometry(scene)
     chosen, left_out = motions.mode_list(scene, modes)
-    sheets = Sheets(scene, wp)
-    index = "u2" if len(scene.o) < 65536 else "u4"
-    data = {
-        "format": 1,
-        "name": wp.name,
+    data = _picture(scene, Sheets(scene, wp), wp._topology.gravity, scene.bounds) | {
         "about": _about(wp, left_out),
-        "size": scene.size,
-        "typical": scene.typical,
-        "center": center.tolist(),
-        "gravity": wp._topology.gravity.tolist(),
-        "carriers": packed(scene.o - center, "f4"),
-        "index": index,
-        "points": packed(drawn.points - center, "f4"),
-        "on": packed(drawn.carriers, index),
-        "segments": packed(drawn.segments, "u4" if _large(drawn) else "u2"),
-        "triangles": packed(drawn.triangles, "u4" if _large(drawn) else "u2"),
-        "wide": _large(drawn),
-        "pieces": drawn.pieces,
-        "objects": sheets.objects(),
-        "sheets": sheets.tables,
-        "frames": sheets.frames(center),
         "motions": [*motions.of_modes(scene, chosen), *motions.of_working_point(scene, wp, chosen)],
-        "initial": motions.initial(scene),
     }
     stress = _stresses(scene)
     if stress:
@@ -145,6 +134,46 @@ def scene_data(
     if trace is not None:
         data["motions"].append(motions.of_trace(scene, wp, trace))
     return data
+
+
+def motion_data(motion: Trajectory) -> dict:
+    """All data of a large motion that the viewer needs, in plain types."""
+    times, scenes = moving(motion, motions.MOST_SAMPLES)
+    scene = scenes[0]
+    about = f"motion from {motion.time[0]:g} to {motion.time[-1]:g} s"
+    return _picture(scene, Sheets(scene), scene.topology.gravity, room(scenes)) | {
+        "about": about,
+        "start": {"name": "Start", "movers": f"t = {times[0]:g} s"},
+        "motions": [motions.of_trajectory(motion, times, scenes)],
+    }
+
+
+def _picture(scene: Scene, sheets: Sheets, gravity: np.ndarray, bounds: tuple[np.ndarray, np.ndarray]) -> dict:
+    """What is drawn, what is told of it, and its place between the lowest and highest coordinates."""
+    low, high = bounds
+    center = 0.5 * (low + high)
+    drawn = geometry(scene)
+    index = "u2" if len(scene.o) < 65536 else "u4"
+    return {
+        "format": 1,
+        "name": scene.name,
+        "size": max(float((high - low).max()), 1e-3),
+        "typical": scene.typical,
+        "center": center.tolist(),
+        "gravity": gravity.tolist(),
+        "carriers": packed(scene.o - center, "f4"),
+        "index": index,
+        "points": packed(drawn.points - center, "f4"),
+        "on": packed(drawn.carriers, index),
+        "segments": packed(drawn.segments, "u4" if _large(drawn) else "u2"),
+        "triangles": packed(drawn.triangles, "u4" if _large(drawn) else "u2"),
+        "wide": _large(drawn),
+        "pieces": drawn.pieces,
+        "objects": sheets.objects(),
+        "sheets": sheets.tables,
+        "frames": sheets.frames(center),
+        "initial": motions.initial(scene),
+    }
 
 
 def _large(drawn) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...analysis.modes.result import Mode, Modes
 from ...analysis.time.response import TimeResponse
+from ...dynamics.trajectory import Trajectory
 from ...errors import ModelError
 from ...kernels.rotations import rotation_vector
 from ...model.initial_poses import initial_poses
@@ -20,7 +21,7 @@ from .packing import packed, share_of, shares
 from .replay import replayed
 
 _MOST_MODES, _MOST_MOTIONS = 60, 40
-_MOST_SAMPLES, _MOST_PLACES = 2000, 200  # of a run and of a trace: more than a slider has steps
+MOST_SAMPLES, _MOST_PLACES = 2000, 200  # of a run and of a trace: more than a slider has steps
 _LOST = 2e-5  # relative to the largest displacement of a run; 16-bit numbers lose as much
 
 
@@ -160,11 +161,24 @@ def of_trace(scene: Scene, wp: WorkingPoint, trace: Any) -> dict:
     }
 
 
+def of_trajectory(motion: Trajectory, times: np.ndarray, scenes: Sequence[Scene]) -> dict:
+    """A large motion, as poses relative to the first scene."""
+    shown = f", {len(times)} of them here" if len(times) < len(motion.time) else ""
+    return {
+        "kind": "run",
+        "name": f"Motion of {motion.time[-1] - motion.time[0]:g} s",
+        "axis": "time",
+        "at": packed(times, "f4"),
+        "poses": shares(np.array([apart(scenes[0], scene) for scene in scenes])),
+        "movers": f"{len(motion.time)} samples{shown}",
+    }
+
+
 # -- runs ---------------------------------------------------------------------------------------------------------
 def of_history(scene: Scene, wp: WorkingPoint, history: Any) -> dict:
     """A run in time, as a sum of few motions of all carriers, each times its course."""
     instance(wp.name, "history", history, TimeResponse, "a run of this system, such as linear.simulate(...)")
-    time, twists = replayed(scene, wp, history, _MOST_SAMPLES)
+    time, twists = replayed(scene, wp, history, MOST_SAMPLES)
     flat = twists.reshape(len(time), -1)
     weight = np.where(np.arange(flat.shape[1]) % 6 < 3, 1.0, 0.1 * scene.size)
     u, s, v = np.linalg.svd(flat * weight, full_matrices=False)

@@ -10,7 +10,7 @@ from ...display import Cell, without_rounding
 from ...kernels.rotations import rotation_vector
 from ...statics.named import Named
 from ...statics.working_point import WorkingPoint
-from ..scene import Scene
+from ..scene import Part, Scene
 from .packing import packed
 
 _DIGITS = 6  # of forces, poses and tensions
@@ -20,36 +20,43 @@ _MOST_FRAMES = 4  # frames listed for an object: a beam has many nodes inside
 class Sheets:
     """Tables of objects; objects with equal parameters share one of ``tables``."""
 
-    def __init__(self, scene: Scene, wp: WorkingPoint):
+    def __init__(self, scene: Scene, wp: WorkingPoint | None = None):
+        """Without a working point there are no forces in them."""
         self._scene, self._wp = scene, wp
         turns = np.array([rotation_vector(np.ascontiguousarray(u)) for u in scene.frame_U]).reshape(-1, 3)
-        size = max(wp.size, np.abs(scene.frame_o).max(initial=0.0))
+        size = max(wp.size if wp else scene.size, np.abs(scene.frame_o).max(initial=0.0))
         self._poses = np.hstack([without_rounding(scene.frame_o, size), without_rounding(turns, 1.0)])
         # as the tables show them: values that are rounding compared with the largest are left out
-        self._loads, self._tensions = _rows(wp.forces), _rows(wp.tensions)
-        self._reactions, self._joints = _rows(wp.reactions), _rows(wp.joint_coordinates)
+        if wp:
+            self._loads, self._tensions = _rows(wp.forces), _rows(wp.tensions)
+            self._reactions, self._joints = _rows(wp.reactions), _rows(wp.joint_coordinates)
         self.tables: list[list[list[str]]] = []
         self._known: dict[str, int] = {}
 
     def objects(self) -> list[dict]:
         """One entry for each part of the scene, in order."""
-        wp, out = self._wp, []
+        out = []
         for part in self._scene.parts:
             entry = {"n": part.path, "k": part.kind, "r": part.role, "s": self._sheet(part.obj), "f": _told(part)}
             entry["p"] = [_shortened(self._poses[f]) for f in entry["f"]]
-            if part.path in wp.forces:
-                entry["l"] = [_shortened(row[1:]) for row in self._loads.get(part.path, ())[: len(entry["f"])]]
-            elif part.path in wp.reactions:
-                (row,) = self._reactions.get(part.path, [()])
-                # joints with outputs other than force and torque have a table of their own
-                entry["x"] = _shortened(row if len(row) == 6 else wp.reactions[part.path])
-            if part.path in wp.tensions:
-                entry["t"] = _short(self._tensions[part.path][0][0])
-            names = getattr(part.obj, "joint_coordinates", ())
-            if names:
-                entry["j"] = {n: _short(self._joints[f"{part.path}.{n}"][0][0]) for n in names}
-            out.append(entry)
+            out.append(entry | (self._forces(part, len(entry["f"])) if self._wp else {}))
         return out
+
+    def _forces(self, part: Part, frames: int) -> dict:
+        """Forces on the first frames of a part at the working point, or what it exerts as a joint; tension, and coordinates."""
+        wp, entry = self._wp, {}
+        if part.path in wp.forces:
+            entry["l"] = [_shortened(row[1:]) for row in self._loads.get(part.path, ())[:frames]]
+        elif part.path in wp.reactions:
+            (row,) = self._reactions.get(part.path, [()])
+            # joints with outputs other than force and torque have a table of their own
+            entry["x"] = _shortened(row if len(row) == 6 else wp.reactions[part.path])
+        if part.path in wp.tensions:
+            entry["t"] = _short(self._tensions[part.path][0][0])
+        names = getattr(part.obj, "joint_coordinates", ())
+        if names:
+            entry["j"] = {n: _short(self._joints[f"{part.path}.{n}"][0][0]) for n in names}
+        return entry
 
     def _sheet(self, obj) -> int:
         rows = [[_lines(str(cell)) for cell in row[:3]] for row in obj.parameters.table().rows]

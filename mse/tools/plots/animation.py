@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...analysis.modes.result import Mode, Modes
+from ...dynamics.trajectory import Trajectory
 from ...errors import FileError, ModelError
 from ...statics.stability import Motion
 from ...statics.working_point import WorkingPoint
 from ...validation.extras import needed
 from ...validation.file_access import file_path, write_whole
+from ..moving import moving
 from ..scene import Scene
 from .geometry import Displacement, chosen_motion
 from .sketch import Sketch
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 _PICTURES, _SHOWN = 40, 50  # pictures in a period, and ms for each: two seconds in all
 _DPI = 90
+_MOST, _SECONDS = 200, (2.0, 10.0)  # pictures of a large motion, at most, and how long they are shown
 _COLORS = 128  # in a picture; a GIF has at most 256
 
 
@@ -35,21 +39,57 @@ def save_animation(
     motion: Motion | None = None,
 ) -> None:
     """See :meth:`.WorkingPoint.save_animation`."""
-    path = file_path(path)
-    if path.suffix.lower() != ".gif":
-        raise FileError(f"{path}: a file of this kind cannot store an animation; expected a name such as 'mode.gif'")
+    path = _gif(path)
     chosen = chosen_motion(wp, modes, number, motion)
     if chosen is None:
         raise ModelError(
             f"{wp.name}: neither modes nor a motion is given; expected one, such as modes=working_point.linearize().modes()"
         )
-    pictures = period(wp, chosen)
+    _write(path, period(wp, chosen), _SHOWN)
+
+
+def save_motion(motion: Trajectory, path: str | PathLike) -> None:
+    """See :meth:`.Trajectory.save_animation`."""
+    path = _gif(path)
+    pictures = moved(motion)
+    seconds = np.clip(motion.time[-1] - motion.time[0], *_SECONDS)
+    # files count hundredths of a second, and viewers slow down below two of them
+    _write(path, pictures, max(20, 10 * round(100 * float(seconds) / len(pictures))))
+
+
+def _gif(path: str | PathLike) -> Path:
+    path = file_path(path)
+    if path.suffix.lower() != ".gif":
+        raise FileError(f"{path}: a file of this kind cannot store an animation; expected a name such as 'mode.gif'")
+    return path
+
+
+def _write(path: Path, pictures: list[Image], shown: int) -> None:
+    """Pictures one after the other, each for some ms, again and again."""
     out = io.BytesIO()
     # one palette for all pictures, since colors would flicker otherwise
     palette = pictures[0].quantize(_COLORS, dither=0)
     first, *others = (picture.quantize(palette=palette, dither=0) for picture in pictures)
-    first.save(out, format="GIF", save_all=True, append_images=others, duration=_SHOWN, loop=0, optimize=True)
+    first.save(out, format="GIF", save_all=True, append_images=others, duration=shown, loop=0, optimize=True)
     write_whole(path, out.getvalue())
+
+
+def moved(motion: Trajectory) -> list[Image]:
+    """Pictures of the samples of a large motion, each with its time."""
+    image = needed("PIL.Image", "plot", "animations", "pillow")
+    times, scenes = moving(motion, _MOST)
+    sketch = Sketch(scenes[0], None, scenes[0].topology.gravity, within=scenes)
+    digits = max(0, -int(np.floor(np.log10(times[1] - times[0]))))
+    title = "{}\nt = {:.{}f} s".format
+    figure = sketch.drawn(title(motion.name, times[0], digits), frames=False, names=False, arrows=False)
+    figure.set_dpi(_DPI)
+    pictures = []
+    for time, scene in zip(times, scenes, strict=True):
+        sketch.show(scene)
+        sketch.axes.title.set_text(title(motion.name, time, digits))
+        pictures.append(image.fromarray(_pixels(figure)))
+        figure.set_layout_engine("none")  # from now on only the system moves
+    return pictures
 
 
 def period(wp: WorkingPoint, motion: Motion | Mode) -> list[Image]:

@@ -27,7 +27,7 @@ class Model {
     this.count = this.origins.length / 3;
     this.frames = { names: data.frames.names, on: unpack(data.frames.on, "u4"), o: unpack(data.frames.o, "f4") };
     this.motions = data.motions;
-    this.rest = { kind: "rest", name: "At rest", movers: "the working point" };
+    this.rest = { kind: "rest", ...(data.start || { name: "At rest", movers: "the working point" }) };
     this.initial = unpackTwists(data.initial);
     this.compare = data.compare ? unpackTwists(data.compare) : null;
     this.pose = new Float32Array(6 * this.count);
@@ -65,16 +65,18 @@ class Model {
   // Move all carriers: place is a phase (rad), or the share of a run or trace; amplitude a factor.
   move(motion, place, amplitude) {
     const pose = this.pose, a = this.arrays(motion);
-    this.finite = motion.kind === "trace";
+    this.finite = Boolean(a.poses);
     pose.fill(0);
     if (a.re) {
       const s = amplitude * waveAt(motion.wave, place), c = motion.wave === "swings" ? amplitude * Math.cos(place) : 0;
       for (let i = 0; i < pose.length; i++) pose[i] = s * a.re[i] + (a.im ? c * a.im[i] : 0);
     } else if (a.poses) {
       const [k, share] = between(place, a.at.length), n = pose.length;
-      for (let i = 0; i < n; i++) {
-        const from = a.poses[k * n + i], to = a.poses[Math.min(k + 1, a.at.length - 1) * n + i];
-        pose[i] = from + share * (to - from);
+      const from = a.poses.subarray(k * n, (k + 1) * n), next = Math.min(k + 1, a.at.length - 1);
+      const to = a.poses.subarray(next * n, (next + 1) * n);
+      for (let i = 0; i < n; i += 6) {
+        for (let j = i; j < i + 3; j++) pose[j] = from[j] + share * (to[j] - from[j]);
+        pose.set(turnedBetween(from.subarray(i + 3, i + 6), to.subarray(i + 3, i + 6), share), i + 3);
       }
     } else if (a.courses) {
       const [k, share] = between(place, a.at.length);

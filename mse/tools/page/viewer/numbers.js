@@ -23,6 +23,20 @@ function unpackCourse(packed) {
   return Float32Array.from(shares, (x) => (x * packed.scale) / 32767);
 }
 
+// The rotation vector at a share of the shortest way from one rotation to another; those of whole turns are taken as none.
+function turnedBetween(from, to, share) {
+  const [a, b] = [from, to].map(([x, y, z]) => {
+    const t = Math.hypot(x, y, z), s = t > 1e-6 ? Math.sin(0.5 * t) / t : 0.5;
+    return [Math.cos(0.5 * t), s * x, s * y, s * z];
+  });
+  const dot = a.reduce((sum, x, i) => sum + x * b[i], 0), angle = Math.acos(Math.min(Math.abs(dot), 1)), sine = Math.sin(angle);
+  const wa = sine > 1e-6 ? Math.sin((1 - share) * angle) / sine : 1 - share;
+  const wb = (dot < 0 ? -1 : 1) * (sine > 1e-6 ? Math.sin(share * angle) / sine : share);
+  const q = a.map((x, i) => wa * x + wb * b[i]), size = Math.hypot(q[1], q[2], q[3]);
+  const f = size > 1e-6 ? (2 * Math.atan2(size, q[0])) / size : 2 * Math.sign(q[0]);
+  return [f * q[1], f * q[2], f * q[3]];
+}
+
 const PREFIXES = [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1], ["m", 1e-3], ["\u00b5", 1e-6], ["n", 1e-9], ["p", 1e-12]];
 
 // 0.0123, "m" -> "12.3 mm"; units that are products keep their number plain.

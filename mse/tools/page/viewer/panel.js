@@ -47,7 +47,7 @@ class Panel {
       if (!view.available(key)) continue;
       const input = make("input", { type: "checkbox", "data-shows": key, onchange: (e) => view.show(key, e.target.checked) });
       input.checked = view.shown[key];
-      shown.append(make("label", {}, input, ` ${text}`));
+      shown.append(make("label", {}, input, ` ${key === "rest" && view.model.data.start ? "Start, pale" : text}`));
     }
     const button = (text, label, act) => make("button", { type: "button", title: label, "aria-label": label, onclick: act }, text);
     this.theme = button("\u25d0", "Dark or light", () => view.changeTheme());
@@ -113,7 +113,7 @@ class Panel {
     this.play.textContent = view.playing ? "\u275a\u275a" : "\u25b6";
     this.play.setAttribute("aria-label", view.playing ? "Pause" : "Play");
     this.play.setAttribute("aria-pressed", String(view.playing));
-    this.amplitude.box.hidden = motion.kind === "trace";
+    this.amplitude.box.hidden = Boolean(motion.poses);
     const name = { run: "Time", trace: "Parameter" }[motion.kind] || "Phase";
     this.place.input.setAttribute("aria-label", name);
     this.place.title.textContent = name;
@@ -147,7 +147,7 @@ class Panel {
     if (object.t !== undefined) this.info.append(make("p", {}, `Tension ${quantity(object.t, "N", 5)}`));
     for (const [name, value] of Object.entries(object.j || {})) this.info.append(make("p", {}, `${name} = ${plain(value, 6)}`));
     table("Parameters", ["name", "value", "unit"], data.sheets[object.s], "text");
-    table("Pose at the working point (m, rad)", ["frame", "x", "y", "z", "ax", "ay", "az"], poses);
+    table(`Pose at the ${data.start ? "start" : "working point"} (m, rad)`, ["frame", "x", "y", "z", "ax", "ay", "az"], poses);
     if (object.l) table("Force and torque on its frames (N, N m)", ["frame", "fx", "fy", "fz", "tx", "ty", "tz"],
       object.l.map((row, i) => [names[i], ...row.map((x) => plain(x, 4))]));
     if (object.x) table("It exerts on frame 1 (N, N m)", ["", "fx", "fy", "fz", "tx", "ty", "tz"],

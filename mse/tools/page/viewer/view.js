@@ -229,7 +229,7 @@ class View {
     this.chosen = number;
     const motion = this.motion;
     this.place = motion.kind === "run" || motion.kind === "trace" ? 0 : play ? 0 : Math.PI / 2;
-    this.amplitude = motion.kind === "run" ? motion.factor : motion.start || 0;
+    this.amplitude = motion.factor || motion.start || 0;
     this.playing = Boolean(play) && motion.kind !== "rest";
     this.before = undefined;
     this.panel.update();
@@ -270,7 +270,7 @@ class View {
 
   amplitudeText() {
     const motion = this.motion;
-    if (motion.kind === "run") return `${plain(this.amplitude, 3)} times its size`;
+    if (motion.courses) return `${plain(this.amplitude, 3)} times its size`;
     return motion.re ? quantity(this.amplitude, motion.unit) : "";
   }
 
