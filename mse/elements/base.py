@@ -10,6 +10,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
 ``power``              virtual power (W) of forces without energy, linear in velocities; the actual velocities are ``given``
+``state_rates``        rates f of ``state_names``, variables with ``s' = f``; or (M, f) for ``M s' = f``
 ``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero
 ``flow_constraint``    flows (m,), linear in velocities, which the object holds at zero; no position follows from them
 ``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of ``kinetic``
@@ -19,8 +20,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
                        ``dynamic_losses`` names mechanisms whose loss factors it takes, ``dynamic_from_hz`` and
                        ``dynamic_up_to_hz`` the frequencies at which a table begins and ends
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
-``loss``, ``temperature``  parameters of objects that store elastic energy; their ``mechanisms`` are the ``parts`` except those
-                       of loads
+``loss``, ``temperature``  parameters of what stores elastic energy; its ``mechanisms`` are the ``parts`` but those of loads
 ``switches``           numbers whose sign changes the formula of a law: steps of motions end there
 ``external``           True where its forces are loads, which a load factor multiplies
 ``conservative``       False where its ``forces`` come from no energy; of a ``power`` that needs no word
@@ -48,6 +48,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
 ``coordinate_names``   internal scalar coordinates besides the frames (their energy, mass and damping are included), with
                        unit, domain, size and ports by :func:`mse.coordinate`; plain names are lengths
+``state_names``        variables with rates of their own, behind its internal coordinates; plain names have no unit
 ``resting``            those of its internal coordinates that are zero in every working point and only serve the
                        modes; elements with a kernel have no others
 ``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
@@ -113,7 +114,7 @@ from .cautions import Surroundings
 from .coordinates import refuse_names
 from .defined import Defined
 from .definitions import class_name as class_name
-from .definitions import refuse_unnamed, settle_laws, signature
+from .definitions import lacking, refuse_unnamed, settle_laws, signature
 from .differentiation import FramePose as FramePose
 from .differentiation import Given as Given
 from .differentiation import MovingFrame as MovingFrame
@@ -126,6 +127,7 @@ from .in_motion import InMotion
 from .losses import settle as settle_loss
 from .parameters import Parameter, Profile, Required, with_values
 from .records import DISPLACEMENT, FORCE, Channel, Component, Outline  # noqa: F401 - for who defines elements
+from .states import settle_states
 
 Role = Literal["free", "drive", "reaction"]
 
@@ -153,6 +155,7 @@ class MObject(Defined, Identified, InMotion):
 
     frame_names: ClassVar[tuple[str, ...]] = ("0", "1")
     coordinate_names: ClassVar[tuple[str, ...]] = ()
+    state_names: ClassVar[tuple[str, ...]] = ()
     resting: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[Channel, ...]] = ()
     outputs: ClassVar[tuple[Channel, ...]] = ()
@@ -186,6 +189,7 @@ class MObject(Defined, Identified, InMotion):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        settle_states(cls)
         settle_laws(cls, MObject)
         refuse_names(cls)
         settle_loss(cls)
@@ -222,17 +226,9 @@ class MObject(Defined, Identified, InMotion):
             elif (value := parameters.get(key, p.default)) is not Required:
                 values[key] = p.checked(self, value)
         if len(values) < len(self.declared_parameters):
-            raise self._lacks([p for key, p in self.declared_parameters.items() if key not in values])
+            raise lacking(self, [p for key, p in self.declared_parameters.items() if key not in values])
         # a new dict each time: snapshots share it, and cached results depend on it
         self.__dict__["_values"] = dict(values)
-
-    def _lacks(self, missing: Sequence[Parameter]) -> ModelError:
-        told = ", ".join(f"{p.name} ({p.unit})" if p.unit else p.name for p in missing)
-        write = ", ".join(f"{p.name}=..." for p in missing)
-        return ModelError(
-            f"{self.label}: {told} missing; expected a value, since no default would suit; write "
-            f"{type(self).__name__}({self.name!r}, {write})"
-        )
 
     def __setattr__(self, name: str, value) -> None:
         if name == "at" and value is not None and not isinstance(value, Pose):
@@ -461,6 +457,10 @@ class MObject(Defined, Identified, InMotion):
     def power(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
         """Power (W) of forces without energy along virtual velocities, linear in them; actual velocities are in ``given``."""
         return 0.0
+
+    def state_rates(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
+        """Rates f of the states, ``s' = f``, or (M, f) for ``M s' = f``; the states are ``given.s``."""
+        return ()
 
     def flow_constraint(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
         """Flows (m,), linear in velocities, that this object holds at zero in linear models; see :mod:`mse.elements.flows`."""

@@ -7,7 +7,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..errors import ModelError
 from ..validation.arguments import shown
@@ -72,6 +72,8 @@ CONTRACT = (
     "joined",
     "frame_names",
     "coordinate_names",
+    "state_names",
+    "state_rates",
     "resting",
     "inputs",
     "outputs",
@@ -85,7 +87,6 @@ CONTRACT = (
 # names reserved for laws of later versions, their meaning, and the version that they come with
 _RESERVED = {
     "effort_constraint": ("efforts that follow from others", "circuits"),
-    "state_rates": ("variables with rates of their own", "circuits"),
 }
 # laws of velocities, and the matrix that may be given instead of each
 INSTEAD = (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix"))
@@ -135,6 +136,16 @@ def _places(cls: type) -> int:
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return sys.maxsize
     return sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+
+
+def lacking(obj, missing: Sequence[Parameter]) -> ModelError:
+    """The error about an object that is made without some of its parameters."""
+    told = ", ".join(f"{p.name} ({p.unit})" if p.unit else p.name for p in missing)
+    write = ", ".join(f"{p.name}=..." for p in missing)
+    return ModelError(
+        f"{obj.label}: {told} missing; expected a value, since no default would suit; write "
+        f"{type(obj).__name__}({obj.name!r}, {write})"
+    )
 
 
 def refuse_unnamed(cls: type, given: tuple) -> None:

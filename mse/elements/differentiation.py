@@ -55,10 +55,11 @@ class MovingFrame(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a power receives besides virtual velocities: ``frames`` with their actual velocities, and rates ``v``."""
+    """What a power receives besides virtual velocities: ``frames`` with their actual velocities, rates ``v``, states ``s``."""
 
     frames: list[MovingFrame]
     v: Any
+    s: Any = ()
 
 
 def moving(frames, rates) -> tuple[list[MovingFrame], Any]:

@@ -1,0 +1,160 @@
+"""Variables with rates of their own: ``s' = f`` beside frames, at rest, in linear models and in motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import mse
+from mse.elements.parameters import Real
+
+STIFFNESS, DAMPING, MASS = 100.0, 2.0, 1.0
+
+
+class Filtered(mse.MObject):
+    """The force ``-gain s`` along x, where s is the place, filtered at a corner (rad/s)."""
+
+    gain: Real = Real("force by displacement", unit="N/m", default=300.0)
+    corner: Real = Real("of the filter", unit="1/s", default=20.0)
+    frame_names = ("0",)
+    state_names = (mse.coordinate("filtered", unit="m"),)
+
+    def power(self, frames, q, v, given):
+        return -self.gain * given.s[0] * frames[0].v[0]
+
+    def state_rates(self, frames, q, v, given):
+        return self.corner * (frames[0].o[0] - given.s[0])
+
+
+class WithMatrix(Filtered):
+    """The same as ``M s' = f``, M = (2)."""
+
+    def state_rates(self, frames, q, v, given):
+        return [[2.0]], [2.0 * self.corner * (frames[0].o[0] - given.s[0])]
+
+
+class Integrating(mse.MObject):
+    """The force ``-gain s`` along x, s the integral of the place, and a drag by the rate that it filters twice."""
+
+    frame_names = ("0",)
+    state_names = ("integral", "once", "twice")
+
+    def power(self, frames, q, v, given):
+        integral, _, twice = given.s
+        return (-100.0 * integral - 3.0 * twice) * frames[0].v[0]
+
+    def state_rates(self, frames, q, v, given):
+        _, once, twice = given.s
+        return frames[0].o[0], 30.0 * (frames[0].v[0] - once), 40.0 * (once - twice)
+
+
+class Cubed(Filtered):
+    """A force of its own beside that of the base, which has states."""
+
+    def power(self, frames, q, v, given):
+        return (-self.gain * given.s[0] - 50.0 * given.s[0] ** 3) * frames[0].v[0]
+
+
+def cart(element: mse.MObject, gravity: float = 0.0) -> mse.MSystem:
+    system = mse.MSystem("cart", gravity=(gravity, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=MASS, inertia=0.1))
+    guide = mse.Prismatic("guide", axis=(1, 0, 0), stiffness=STIFFNESS, damping=DAMPING)
+    system.add(guide, between=(body, system.ground))
+    system.clamp(body.frame(0), system.add(element).frame(0))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    return system
+
+
+@pytest.mark.parametrize("cls", [Filtered, WithMatrix])
+def test_a_force_filtered_at_a_corner_destabilizes(cls):
+    """(s^2 + 2 s + 100)(1 + s/20) + 300 = 0."""
+    point = cart(cls("filter")).find_working_point()
+    (growing,) = point.unstable
+    assert not point.stable and growing.growth == pytest.approx(2.7460881323, rel=1e-9)
+    assert growing.frequency_hz == pytest.approx(16.8359994629 / (2 * np.pi), rel=1e-9)
+    poles = np.sort_complex(np.linalg.eigvals(point.linearize().state_space().A))
+    np.testing.assert_allclose(poles[0], -27.4921762646, rtol=1e-10)
+    np.testing.assert_allclose(poles[2], 2.7460881323 + 16.8359994629j, rtol=1e-10)
+
+
+def test_responses_are_those_of_the_transfer_function():
+    linear = cart(Filtered("filter")).find_working_point().linearize()
+    f = np.geomspace(0.1, 100.0, 7)
+    s = 2j * np.pi * f
+    exact = 1.0 / (MASS * s**2 + DAMPING * s + STIFFNESS + 300.0 / (1.0 + s / 20.0))
+    found = linear.frequency_response(f)["probe.x", "push.fx"]
+    np.testing.assert_allclose(found, exact, rtol=1e-11)
+    a, b, c, _ = (getattr(linear.state_space(), name) for name in "ABCD")
+    k, j = linear.outputs.index("probe.x"), linear.inputs.index("push.fx")
+    from_states = [c[k] @ np.linalg.solve(x * np.eye(len(a)) - a, b[:, j]) for x in s]
+    np.testing.assert_allclose(from_states, exact, rtol=1e-9)
+
+
+def test_an_integral_takes_the_load_and_brings_the_place_back():
+    point = cart(Integrating("controller"), gravity=9.81).find_working_point()
+    assert point.stable
+    np.testing.assert_allclose(point.poses["body.center"].o, 0.0, atol=1e-12)
+    assert point.internal["controller.integral"] == pytest.approx(9.81 / 100.0, rel=1e-12)
+    # s (s^2 + 2 s + 100) + 100 + 3 s^2 (30/(30 + s)) (40/(40 + s))
+    by_hand = np.polyadd(np.polymul([1, 70, 1200], [MASS, DAMPING, STIFFNESS, 100.0]), [3.0 * 1200.0, 0.0, 0.0])
+    poles = np.linalg.eigvals(point.linearize().state_space().A)
+    np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(np.roots(by_hand)), rtol=1e-9)
+
+
+def test_motions_have_states():
+    def slope(t, y):
+        x, v, s = y
+        return v, (9.81 - STIFFNESS * x - DAMPING * v - 30.0 * s - 50.0 * s**3) / MASS, 20.0 * (x - s)
+
+    exact = solve_ivp(slope, (0, 1.0), [0.3, 0.0, 0.0], method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
+    system = cart(Cubed("filter", gain=30.0), gravity=9.81)
+    names = ["guide.displacement", "guide.displacement'", "filter.filtered"]
+    start = {"guide.displacement": 0.3, "filter.filtered": 0.0}
+    motion = system.simulate(duration=1.0, dt=0.5, initial=start, outputs=names, rtol=1e-8)
+    assert motion.method == "implicit"
+    np.testing.assert_allclose([motion[n][-1] for n in names], exact, atol=2e-6)
+    work = motion.energy["driven"][-1]  # of the force: states do none
+    energy = 0.5 * exact[1] ** 2 + 0.5 * STIFFNESS * exact[0] ** 2 - 9.81 * exact[0]
+    before = 0.5 * STIFFNESS * 0.3**2 - 9.81 * 0.3
+    assert energy - before == pytest.approx(work + motion.energy["damped"][-1], abs=1e-4)
+
+
+def test_models_with_states_are_read_from_files(tmp_path):
+    system = cart(Filtered("filter", gain=200.0))
+    system.save(tmp_path / "cart.json")
+    read = mse.read_model(tmp_path / "cart.json")
+    assert read["filter"].gain == 200.0
+    np.testing.assert_array_equal(
+        read.find_working_point().linearize().state_space().A, system.find_working_point().linearize().state_space().A
+    )
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"state_names": ("s",)}, "it has state_names and no state_rates; expected both"),
+        ({"state_rates": lambda self, frames, q, v, given: 0.0}, "it has state_rates and no state_names"),
+        ({"state_names": (1,), "state_rates": lambda self, *_: 0.0}, "state_names has 1; expected names"),
+        (
+            {"state_names": (mse.coordinate("q", unit="C", ports=("+",)),), "state_rates": lambda self, *_: 0.0},
+            "has ports; expected none",
+        ),
+        (
+            {"state_names": ("s",), "state_rates": lambda self, *_: 0.0, "coordinate_names": property(lambda self: ())},
+            "differ from object to object",
+        ),
+    ],
+)
+def test_classes_with_half_of_it_are_refused(members, words):
+    with pytest.raises(TypeError, match=words):
+        type("Wrong", (mse.MObject,), {"frame_names": ("0",), "__module__": __name__, **members})
+
+
+def test_a_wrong_number_of_rates_is_refused():
+    class Short(Filtered):
+        state_names = ("first", "second")
+
+    with pytest.raises(mse.ModelError, match="gives 1 rates; expected 2, one for each of first, second"):
+        cart(Short("short")).find_working_point()
