@@ -15,7 +15,9 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import null_space
+from scipy.sparse.csgraph import connected_components
 
 from ..errors import ModelError
 from ..kernels.jit import writable
@@ -24,6 +26,7 @@ from ..linear.linear_model import LinearModel
 from ..model.configuration import State
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
+from ..model.pattern import forceful
 from ..numerics.precision import DEPENDENT, EPS, NOTHING, left_by_rounding
 from .about import About, Moving, about
 from .accelerations import Equations, Terms
@@ -95,7 +98,42 @@ class Kinematics:
         free = null_space(hard, rcond=DEPENDENT)
         if free.shape[1] and len(others):
             found -= free @ np.linalg.lstsq(others @ free, others @ found, rcond=DEPENDENT)[0]
-        return found / metric
+            free = free @ null_space(others @ free, rcond=DEPENDENT)
+        return self._carried(here, found / metric, free)
+
+    def _carried(self, here: Evaluation, v: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Velocities (n,) where bodies that no joint determines move as one with what elements tie them to, such as beams.
+
+        ``free`` (n, f) are the velocities that joints and rates leave free.  Bodies that are tied to the ground too, or to
+        several that move differently, keep the velocities that they have.
+        """
+        a, o = self.equations.assembly, here.state.o
+        bodies = 6 * (a.bodies - 1)
+        blocks = free[:bodies].reshape(a.bodies - 1, 6, free.shape[1])
+        # a body is loose if each of its six coordinates alone is among the free velocities
+        loose = np.append(False, (np.linalg.norm(blocks, axis=2) > 1.0 - DEPENDENT).all(axis=1))
+        if not loose.any():
+            return v
+        six = np.vstack([np.zeros(6), v[:bodies].reshape(-1, 6)])
+        ends = [a.body[kind.frames] for kind in forceful(self.equations.topology) if kind.frames.shape[1] > 1]
+        pairs = np.vstack(
+            [np.zeros((0, 2), int), *(np.stack([e[:, :-1], e[:, 1:]], axis=-1).reshape(-1, 2) for e in ends)]
+        )
+        between = pairs[loose[pairs].all(axis=1)]
+        graph = sp.csr_matrix((np.ones(len(between)), between.T), shape=(a.bodies, a.bodies))
+        _, part = connected_components(graph, directed=False)
+        tied = pairs[loose[pairs].sum(axis=1) == 1]
+        tied = np.where(loose[tied[:, :1]], tied, tied[:, ::-1])  # the loose one first
+        for number in np.unique(part[tied[:, 0]]):
+            carriers = tied[part[tied[:, 0]] == number, 1]
+            w = six[carriers, 3:]
+            at_origin = np.hstack([six[carriers, :3] - np.cross(w, o[carriers]), w])
+            twist = at_origin[0]
+            if np.abs(at_origin - twist).max() <= DEPENDENT * np.abs(at_origin).max():
+                own = np.flatnonzero(part == number)
+                six[own, :3] = twist[:3] + np.cross(twist[3:], o[own])
+                six[own, 3:] = twist[3:]
+        return np.concatenate([six[1:].ravel(), v[bodies:]])
 
 
 class Turning:

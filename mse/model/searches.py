@@ -399,7 +399,7 @@ class Searches:
         ----------
         rates : mapping of str to float
             Constant rates (rad/s, m/s) by coordinate of a joint: ``{"rotor.angle": 100.0}``.  Coordinates not named are at
-            rest; bodies that no joint holds rest in the world.
+            rest; bodies that no joint holds turn with what elements tie them to, if it is not the ground, and rest else.
         initial : mapping of str to float, optional
             Values of coordinates where the search begins, which decide between several steady motions.
 

@@ -117,6 +117,72 @@ def test_a_disc_whirls_forwards_and_backwards():
     np.testing.assert_allclose([backwards, forwards], [1j, -1j], atol=1e-9)
 
 
+def on_a_hub(*, elements: int, length: float, side: float, stiffness: float, density: float) -> mse.MSystem:
+    """A square beam on a hub that is kept turning about z: EA in N, kg/m; EI is ``EA side^2 / 12``."""
+    system = mse.MSystem("blade", gravity=(0, 0, 0))
+    hub = system.add(mse.RigidBody("hub", mass=1.0, inertia=1.0))
+    system.add(mse.Revolute("axis", motor="position"), between=(hub, system.ground))
+    area = side**2
+    beam = mse.Beam(
+        "beam", length=length, width=side, height=side, elements=elements,
+        young_modulus=stiffness / area, poisson_ratio=0.3, density=density / area,
+    )  # fmt: skip
+    system.clamp(hub, system.add(beam).frame(0))
+    return system
+
+
+@pytest.mark.slow
+def test_a_turning_cantilever_stiffens():
+    # EI = rho A = L = 1 turning at 6 rad/s, from the power series of the beam's equation; without shear and rotary inertia,
+    # which lower the figures by some (side/L)^2.  In its plane, omega^2 is less by 36.
+    side = 2e-3
+    system = on_a_hub(elements=8, length=1.0, side=side, stiffness=12.0 / side**2, density=1.0)
+    found = system.find_steady_motion({"axis.angle": 6.0})
+    assert found.stable
+    modes = found.linearize().modes(damped=True)
+    shapes = np.abs(modes.shapes[:, :8])
+    y, z = (shapes[[n.startswith("beam") and n.endswith(axis) for n in modes.coordinates]] for axis in (".y", ".z"))
+    flaps = z.max(axis=0) > y.max(axis=0)  # out of the plane
+    omega = 2 * np.pi * modes.frequencies_hz[:8]
+    np.testing.assert_allclose(omega[flaps][:3] / [7.36037302, 26.8090817, 66.6839144], 1.0, atol=3e-4)
+    assert omega[flaps][0] == pytest.approx(7.36037302, rel=1e-5)
+    assert omega[~flaps][0] == pytest.approx(4.26322542, rel=2e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("elements, off", [(1, 1.5e-5), (4, 1e-6)])
+def test_a_turning_rod_is_stretched(elements, off):
+    system = on_a_hub(elements=elements, length=10.0, side=0.05, stiffness=2.8e7, density=1.2)
+    found = system.find_steady_motion({"axis.angle": 6.0})
+    k = 6.0 * np.sqrt(1.2 / 2.8e7)
+    assert np.tan(10.0 * k) / k - 10.0 == pytest.approx(5.1431746e-4, rel=1e-7)
+    assert found.poses["beam.1"].o[0] - 10.0 == pytest.approx(np.tan(10.0 * k) / k - 10.0, rel=off)
+
+
+def held_by_a_bushing(*, grounded: bool) -> mse.MSystem:
+    system = mse.MSystem("ring", gravity=(0, 0, 0))
+    hub = system.add(mse.RigidBody("hub", mass=1.0, inertia=1.0))
+    system.add(mse.Revolute("axis", motor="position"), between=(hub, system.ground))
+    mass = system.add(mse.RigidBody("mass", mass=2.0, inertia=0.1))
+    system.add(mse.Bushing("bushing", stiffness=(800.0, 1250.0, 5e3, 1e3, 1e3, 1e3)), between=(hub, mass))
+    if grounded:
+        system.add(mse.Bushing("other", stiffness=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)), between=(mass, system.ground))
+    return system
+
+
+def test_a_body_that_an_element_ties_to_what_turns_turns_with_it():
+    # k/m = 400 and 625 along axes that turn at W = 7: (400 - W^2 - w^2) (625 - W^2 - w^2) = 4 W^2 w^2
+    found = held_by_a_bushing(grounded=False).find_steady_motion({"axis.angle": 7.0})
+    omega = 2 * np.pi * found.linearize().modes(damped=True).frequencies_hz
+    exact = np.sqrt(np.roots([1.0, -(400 - 49) - (625 - 49) - 4 * 49, (400 - 49) * (625 - 49)]))
+    np.testing.assert_allclose(omega[:2], np.sort(exact), atol=1e-9)
+
+
+def test_a_body_between_what_turns_and_the_ground_is_not_carried():
+    with pytest.raises(ModelError, match="axis.angle the system does not look the same a moment later"):
+        held_by_a_bushing(grounded=True).find_steady_motion({"axis.angle": 7.0})
+
+
 def test_a_motion_from_its_state_is_steady():
     system = conical()
     found = system.find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
