@@ -10,9 +10,10 @@ linear model is the same at another moment of the motion; if none are, a coordin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,6 +50,10 @@ class Kinematics:
         self.equations, self.coordinates, self.rates = equations, coordinates, dict(rates)
         self.named = np.array([coordinates.names.index(name) for name in rates], dtype=int)
         self._held = self._not_driven(set(rates))
+
+    def at(self, rates: Mapping[str, float]) -> Kinematics:
+        """The same with some other rates."""
+        return Kinematics(self.equations, self.coordinates, self.rates | dict(rates))
 
     def _not_driven(self, named: set[str]) -> np.ndarray:
         """Numbers of the constraints that hold at rest: all but position motors of named coordinates."""
@@ -136,6 +141,17 @@ class Kinematics:
         return np.concatenate([six[1:].ravel(), v[bodies:]])
 
 
+class Sought(NamedTuple):
+    """Rates that are sought by ``names``, so that coordinates with numbers ``held`` (k,) keep their values (k,)."""
+
+    names: tuple[str, ...]
+    held: np.ndarray
+    values: np.ndarray
+
+    def off(self, turning: Turning) -> np.ndarray:
+        return self.values - turning.kinematics.coordinates.values(turning.here)[self.held]
+
+
 class Turning:
     """A system on the way to a steady motion: velocities and turning axes for one choice of the rates that turn these."""
 
@@ -192,8 +208,10 @@ class Turning:
         slopes = self.equations.stacked(self.here, rows)[0].toarray()
         return null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(len(self.v))
 
-    def step(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """A measured step of Newton's method (n,), forces (n,) that no reaction balances, and the size of their terms."""
+    def step(self, sought: Sought | None = None) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+        """A measured step of Newton's method (n,), forces (n,) that no reaction balances, the size of their terms, and changes
+        of the rates that are sought.
+        """
         metric = self.equations.measure.metric
         left = metric * (self.allowed @ (self.allowed.T @ (self.unbalanced / metric)))
         k = self.allowed.T @ (self.about.model.K.toarray() / np.outer(metric, metric)) @ self.free
@@ -201,8 +219,30 @@ class Turning:
         # forces of a system without any are the rounding of its positions
         size = EPS * self.equations.measure.outermost * np.abs(k).max(initial=0.0)
         size = max(size, *(np.abs(x / metric).max(initial=0.0) for x in terms))
-        step = np.linalg.lstsq(k, -self.allowed.T @ (left / metric), rcond=NOTHING)[0]
-        return self.free @ step, left, size
+        right = -self.allowed.T @ (left / metric)
+        if sought is None:
+            return self.free @ np.linalg.lstsq(k, right, rcond=NOTHING)[0], left, size, np.zeros(0)
+        by_rates = self.allowed.T @ (self._by_rates(sought.names) / metric[:, None])
+        held = (self.kinematics.coordinates.slopes(self.here)[sought.held] / metric) @ self.free
+        k = np.block([[k, by_rates], [held, np.zeros((len(held), by_rates.shape[1]))]])
+        # rates have a unit of their own
+        scale = np.append(np.ones(self.free.shape[1]), 1.0 / np.linalg.norm(by_rates, axis=0).clip(EPS))
+        found = scale * np.linalg.lstsq(k * scale, np.append(right, sought.off(self)), rcond=NOTHING)[0]
+        step, change = np.split(found, [self.free.shape[1]])
+        return self.free @ step, left, size, change
+
+    def _by_rates(self, names: Sequence[str]) -> np.ndarray:
+        """Slopes (n, r) of the forces that are left, by rates; they are of second degree, of which central ones are exact."""
+        columns = []
+        for name in names:
+            h = max(1.0, abs(self.kinematics.rates[name]))
+            two = (
+                Turning(self.kinematics.at({name: self.kinematics.rates[name] + x}), self.here, self.chosen)
+                for x in (h, -h)
+            )
+            one, other = (t.unbalanced for t in two)
+            columns.append((one - other) / (2.0 * h))
+        return np.array(columns).T
 
     @property
     def while_turning(self) -> float:
@@ -260,7 +300,9 @@ class Turning:
         )
 
 
-def settled(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...] | None = None) -> Turning:
+def settled(
+    kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...] | None = None, sought: Sought | None = None
+) -> Turning:
     """The steady motion next to a state; ModelError where a coordinate is not cyclic, or forces do not balance."""
     e = kinematics.equations
     if chosen is None:
@@ -268,15 +310,22 @@ def settled(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...] | 
     before = np.inf
     for _ in range(_ROUNDS):
         now = Turning(kinematics, here, chosen)
-        step, left, size = now.step()
-        longest = np.abs(step).max(initial=0.0)
+        step, left, size, change = now.step(sought)
+        fastest = max(map(abs, kinematics.rates.values()))
+        # rates change by no larger share of themselves than poses by one of the size
+        turns = e.measure.size * np.abs(change).max(initial=0.0) / (fastest or 1.0)
+        longest = max(np.abs(step).max(initial=0.0), turns)
         most = np.abs(left).max(initial=0.0)
         balanced = most <= DEPENDENT * size
         exact = most <= left_by_rounding(len(left)) * size or longest <= EPS * e.measure.outermost
         if exact or (balanced and longest >= 0.5 * before):
             break
         before = longest
-        here = here.moved(step * min(1.0, _LONGEST * e.measure.size / longest))
+        share = min(1.0, _LONGEST * e.measure.size / longest) if longest else 1.0
+        here = here.moved(step * share)
+        if sought is not None:
+            rates = zip(sought.names, (share * change).tolist(), strict=True)
+            kinematics = kinematics.at({name: kinematics.rates[name] + x for name, x in rates})
         if e.assembly.constraint_count:
             here = restored(here) or here
     if balanced:

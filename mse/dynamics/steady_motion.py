@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,13 @@ from ..pose import Pose
 from ..results import Result
 from ..statics.named import Named
 from ..statics.stability import Growth, Motion
-from ..validation.arguments import find, mapping, number, whole
+from ..validation.arguments import find, mapping, names, number, whole
 from .accelerations import Equations, all_reactions
 from .coordinates import NamedCoordinates
 from .moments import Moment
 from .simulate import refuse_unfit
 from .start import Given, placed
-from .steady import Kinematics, Turning, settled
+from .steady import Kinematics, Sought, Turning, settled
 from .trajectory import MotionState
 
 if TYPE_CHECKING:
@@ -40,7 +40,10 @@ _HALVED = 10  # times that a step of a trace is halved where no steady motion is
 
 @one_thread
 def find_steady_motion(
-    system: MSystem, rates: Mapping[str, float], initial: Mapping[str, float] | None = None
+    system: MSystem,
+    rates: Mapping[str, float],
+    initial: Mapping[str, float] | None = None,
+    free: Sequence[str] = (),
 ) -> SteadyMotion:
     """See :meth:`.MSystem.find_steady_motion`."""
     topology, assembly = system._prepared = prepared(system, system._prepared)
@@ -57,7 +60,31 @@ def find_steady_motion(
     if not found:
         raise ModelError(f"{system.label}: rates are empty; expected some, such as {{'rotor.angle': 100.0}}")
     here = placed(equations, put_together(here), coordinates, Given(topology, coordinates, initial))
-    return SteadyMotion(system.name, found, settled(Kinematics(equations, coordinates, found), here))
+    sought = _sought(system.label, free, found, initial or {}, coordinates)
+    turning = settled(Kinematics(equations, coordinates, found), here, None, sought)
+    return SteadyMotion(system.name, turning.kinematics.rates, turning)
+
+
+def _sought(
+    who: str,
+    free: Sequence[str],
+    rates: Mapping[str, float],
+    initial: Mapping[str, float],
+    coordinates: NamedCoordinates,
+) -> Sought | None:
+    """The rates that are sought, and the coordinates that keep their initial values instead; None without any."""
+    chosen = names(who, "free", free)
+    for name in chosen:
+        find(who, "rate", name, rates)
+    if not chosen:
+        return None
+    if len(initial) != len(chosen):
+        raise ModelError(
+            f"{who}: {len(chosen)} rates are free and {len(initial)} initial values given; expected as many values to keep as "
+            "rates to be found, such as initial={'tilt.angle': 0.6}, free=['azimuth.angle']"
+        )
+    held = np.array([coordinates.names.index(find(who, "coordinate", name, coordinates.names)) for name in initial])
+    return Sought(chosen, held, np.array([float(x) for x in initial.values()]))
 
 
 class SteadyMotion(Result):

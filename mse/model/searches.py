@@ -387,7 +387,11 @@ class Searches:
         return MotionLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, start=start, rtol=rtol)
 
     def find_steady_motion(
-        self: MSystem, rates: Mapping[str, float], *, initial: Mapping[str, float] | None = None
+        self: MSystem,
+        rates: Mapping[str, float],
+        *,
+        initial: Mapping[str, float] | None = None,
+        free: Sequence[str] = (),
     ) -> SteadyMotion:
         """Motion at constant rates of some coordinates, all others at rest: ``M (W x v) + c - f`` balanced by reactions.
 
@@ -402,6 +406,8 @@ class Searches:
             rest; bodies that no joint holds turn with what elements tie them to, if it is not the ground, and rest else.
         initial : mapping of str to float, optional
             Values of coordinates where the search begins, which decide between several steady motions.
+        free : sequence of str
+            Coordinates whose rates are to be found, beginning from those in ``rates``; as many ``initial`` values are kept.
 
         Returns
         -------
@@ -429,7 +435,7 @@ class Searches:
         """
         from ..dynamics.steady_motion import find_steady_motion
 
-        return find_steady_motion(self, rates, initial)
+        return find_steady_motion(self, rates, initial, free)
 
     def equations(self: MSystem, along: Sequence[str]) -> SymbolicEquations:  # type: ignore[override]
         """Equations of motion in symbols, along joint coordinates (extra ``symbols``): Lagrange's equations by SymPy.

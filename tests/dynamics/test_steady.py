@@ -86,6 +86,22 @@ def test_a_top_in_steady_precession(precession, nutation):
     assert fastest(found.linearize()) == pytest.approx(nutation, abs=1e-8)
 
 
+def test_the_rate_of_a_conical_pendulum_is_found():
+    given = {"initial": {"tilt.angle": 0.6}, "free": ["azimuth.angle"]}
+    found = conical().find_steady_motion({"azimuth.angle": 3.0}, **given)
+    assert found.rates["azimuth.angle"] == pytest.approx(np.sqrt(9.81 / (0.8 * np.cos(0.6))), rel=1e-11)
+    assert found.joint_coordinates["tilt.angle"] == pytest.approx(0.6, abs=1e-11)
+    assert conical().find_steady_motion({"azimuth.angle": -5.0}, **given).rates["azimuth.angle"] < 0.0
+    with pytest.raises(
+        ModelError, match="1 rates are free and 0 initial values given; expected as many values to keep"
+    ):
+        conical().find_steady_motion({"azimuth.angle": 3.0}, free=["azimuth.angle"])
+    with pytest.raises(mse.UnknownNameError, match="tilt.angle'"):
+        conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle'": 0.0}, free=["azimuth.angle"])
+    with pytest.raises(mse.UnknownNameError, match="rate 'tilt.angle'"):
+        conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle": 0.6}, free=["tilt.angle"])
+
+
 def test_a_top_sleeps_where_it_spins_fast():
     slow = top(True).find_steady_motion({"spin.angle": 55.0})
     assert not slow.stable
