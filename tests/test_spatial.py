@@ -247,3 +247,21 @@ def test_a_stiffness_seen_from_elsewhere_gives_the_same_force():
 def test_kinds_that_do_not_fit_are_refused(wrong, words):
     with pytest.raises((ModelError, TypeError, ValueError), match=words):
         wrong()
+
+
+def test_what_moves_as_one_goes_by_its_name():
+    system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    ends = {"top": Pose.dz(0.3), "low": Pose.dz(-0.3)}
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(-0.3), frames=ends))
+    system.add(mse.Revolute("hinge", axis=(0, 1, 0)), between=(bob.frame("top"), system.ground))
+    system.add(mse.Spring("spring", length=0.3, stiffness=1.0), between=(bob.frame("low"), system.ground))
+    now = system.simulate(duration=0.1, dt=0.1, initial={"hinge.angle'": 2.0}, rtol=1e-6).at(0.0)
+    for name in ("bob", "bob.low", "bob.top"):
+        np.testing.assert_allclose(now.twist(name).vector, [0, 0, 0, 0, 2.0, 0], atol=1e-12)
+    np.testing.assert_allclose(now.twist("bob").at((0, 0, -0.6)), now.velocities["bob.low"][:3], atol=1e-12)
+    with pytest.raises(
+        ModelError, match="'spring' does not move as one; expected a rigid object, or a frame such as 'spr"
+    ):
+        now.twist("spring")
+    with pytest.raises(mse.UnknownNameError, match="no object or frame 'bop'.*bob"):
+        now.twist("bop")

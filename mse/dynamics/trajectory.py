@@ -95,13 +95,13 @@ class Instant:
         found = dict(zip(self._motion._equations.topology.frame_labels, moving, strict=True))
         return Named("frame", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "frame"))
 
-    def twist(self, frame: str) -> Twist:
-        """How the body at a frame moves, about the origin and along the axes of the world.
+    def twist(self, name: str) -> Twist:
+        """How a body, or what a frame is fixed to, moves: about the origin and along the axes of the world.
 
         Parameters
         ----------
-        frame : str
-            Name of a frame of the body, such as ``rod.center``.
+        name : str
+            Name of an object that moves as one, such as ``rod``, or of a frame, such as ``rod.top``.
 
         Returns
         -------
@@ -110,9 +110,20 @@ class Instant:
 
         Raises
         ------
+        ModelError
+            Frames of the object move apart.
         UnknownNameError
-            There is no such frame.
+            There is no such object or frame.
         """
+        e, who = self._motion._equations, f"{self._motion.name} at {self.time:g} s"
+        owners = {label: label.rpartition(".")[0] for label in e.topology.frame_labels}
+        find(who, "object or frame", name, [*dict.fromkeys(owners.values()), *owners])
+        own = [k for k, (label, owner) in enumerate(owners.items()) if name in (label, owner)]
+        frame = e.topology.frame_labels[own[0]]
+        if np.ptp(e.assembly.body[own]):
+            raise ModelError(
+                f"{who}: {name!r} does not move as one; expected a rigid object, or a frame such as {frame!r}"
+            )
         v, w = np.split(self.velocities[frame], 2)
         return Twist(linear=v - np.cross(w, self.poses[frame].o), angular=w)
 
