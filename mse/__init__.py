@@ -24,7 +24,7 @@ Wheels        RollingDisc, RollingSphere
 Loads         Load
 Drives        ForceActuator, PositionActuator
 Sensors       ForceSensor, PositionSensor
-Own elements  MObject, coordinate
+Own elements  MObject, coordinate, SymbolicElement
 Linear        LinearModel, compose, reduce_model, reduce_matrices, track
 Noise         Spectrum
 Control       Controller
@@ -76,6 +76,7 @@ from .elements import RoundBeam as RoundBeam
 from .elements import SectionBeam as SectionBeam
 from .elements import Spherical as Spherical
 from .elements import Spring as Spring
+from .elements import SymbolicElement as SymbolicElement
 from .elements import TabulatedLink as TabulatedLink
 from .elements import Transformer as Transformer
 from .elements import Universal as Universal

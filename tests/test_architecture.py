@@ -94,6 +94,7 @@ UPWARD = {
 MOST_PARAMETERS = 7
 # what has more: options by keyword, which read best where they are called
 MANY_OPTIONS = {
+    "elements.symbolic.SymbolicElement.__init__",  # laws by name
     "analysis.time.simulate.simulate",
     "linear.methods.Analyses.simulate",
     "dynamics.simulate.simulate",

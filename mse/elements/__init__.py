@@ -39,6 +39,7 @@ from .rod import Rod as Rod
 from .rolling import RollingDisc as RollingDisc
 from .rolling import RollingSphere as RollingSphere
 from .spring import Spring as Spring
+from .symbolic import SymbolicElement as SymbolicElement
 from .tabulated_link import TabulatedLink as TabulatedLink
 from .transducers import ForceActuator as ForceActuator
 from .transducers import ForceSensor as ForceSensor

@@ -51,6 +51,11 @@ class Identified(Declared, Guided):
         """Arguments of its constructor besides name, pose and parameters: mappings from names to poses or numbers."""
         return {}
 
+    @classmethod
+    def _of_options(cls, options: Mapping[str, Any]) -> type:
+        """The class of objects made with these :meth:`options`, if it depends on them."""
+        return cls
+
     def port(self, name: str) -> Port:
         """One of the ports of its internal coordinates.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -14,7 +15,9 @@ from ..kernels import machine as m
 from ..numerics.program import CONSTANT, INPUT, MASK, NEGATE
 from ..numerics.record import Record, Unrecordable
 from ..validation.extras import needed
+from .coordinates import GENERALIZED
 from .differentiation import FramePose
+from .expression_trees import OPERATORS
 from .law_record import Law, Layout, Shape, is_real, rows_of
 
 _DENOMINATORS = 64  # powers of two up to which a constant is printed as a fraction: 1/2, 3/8
@@ -178,3 +181,88 @@ def evaluated(expressions: Sequence[Expression], values: Mapping[Expression, flo
     function = sp.lambdify(list(flat.values()), given, "numpy", cse=True)
     with np.errstate(all="ignore"):
         return np.array([float(x) for x in function(*values.values())])
+
+
+# -- laws that are expressions -------------------------------------------------------------------------------------
+def as_trees(who: str, coordinates: Any, laws: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Coordinates by name, with domain and unit, and laws as trees of :mod:`mse.elements.expression_trees`."""
+    sp = sympy()
+    symbols = [sp.sympify(q) for q in coordinates]
+    names = {q: str(q.func) if q.is_Function else str(q) for q in symbols}
+    if not names:
+        raise ModelError(f"{who}: no coordinates; expected at least one, such as coordinates=[dynamicsymbols('q')]")
+    units = coordinates if isinstance(coordinates, Mapping) else {}
+    given = {
+        names[sp.sympify(q)]: [units[q].domain, units[q].unit] if q in units else [GENERALIZED, ""] for q in coordinates
+    }
+    trees: dict[str, Any] = {}
+    for law, x in laws.items():
+        put = functools.partial(_tree, names=names, who=f"{who}: {law}")
+        if law == "forces":
+            unknown = [str(q) for q in x if sp.sympify(q) not in names]
+            if unknown:
+                raise ModelError(f"{who}: forces are given on {unknown[0]}; expected coordinates: {', '.join(given)}")
+            trees[law] = [[names[sp.sympify(q)], put(sp.sympify(force))] for q, force in x.items()]
+        elif law in ("constraints", "flow_constraints"):
+            trees[law] = [put(sp.sympify(one)) for one in x]
+        else:
+            trees[law] = put(sp.sympify(x))
+    return given, trees
+
+
+def _tree(x: Expression, names: Mapping[Expression, str], who: str) -> Any:
+    sp = sympy()
+    put = functools.partial(_tree, names=names, who=who)
+    if x in names:
+        return names[x]
+    if isinstance(x, sp.Derivative):
+        if x.expr in names and x.derivative_count == 1:
+            return f"{names[x.expr]}'"
+        raise ModelError(
+            f"{who} contains {x}; expected coordinates and their first derivatives; bring the law into a form with these"
+        )
+    if x.is_Symbol:
+        return str(x)
+    if x.is_number and x.is_real:
+        return int(x) if x.is_Integer else float(x)
+    if x.is_Add or x.is_Mul:
+        return ["+" if x.is_Add else "*", *map(put, x.args)]
+    if x.is_Pow:
+        base, power = x.args
+        return ["sqrt", put(base)] if power == sp.Rational(1, 2) else ["**", put(base), put(power)]
+    if isinstance(x, sp.exp):
+        return ["exp", put(x.args[0])]
+    if isinstance(x, sp.Piecewise):
+        (value, condition), *rest = x.args
+        return put(value) if condition == True else ["where", put(condition), put(value), put(sp.Piecewise(*rest))]  # noqa: E712
+    operator = x.rel_op if x.is_Relational else type(x).__name__
+    if operator in OPERATORS and OPERATORS[operator][1] == len(x.args):
+        return [operator, *map(put, x.args)]
+    raise ModelError(
+        f"{who} contains {x}; expected sums, products, powers and the functions {', '.join(n for n in OPERATORS if n.isalpha())} "
+        "of coordinates and parameters; rewrite it with these"
+    )
+
+
+def of_lagranges(method: Any) -> dict[str, Any]:
+    """The arguments of a :class:`.SymbolicElement` from SymPy's ``LagrangesMethod``."""
+    sp = sympy()
+    t = mechanics().dynamicsymbols._t
+    q, lagrangian = list(method.q), method._L[0]
+    rates = [x.diff(t) for x in q]
+    still = lagrangian.subs(dict.fromkeys(rates, 0))
+    found: dict[str, Any] = {"coordinates": q, "T": lagrangian - still, "V": -still}
+    loads = method.forcelist or ()
+    if loads:
+        forces = dict.fromkeys(q, sp.Integer(0))
+        for where, load in loads:
+            v = where.vel(method.inertial) if hasattr(where, "vel") else where.ang_vel_in(method.inertial)
+            for x, rate in zip(q, rates, strict=True):
+                forces[x] += load.dot(v.diff(rate, method.inertial, var_in_dcm=False))
+        found["forces"] = forces
+    positions, all_rows = list(method._hol_coneqs), list(method.coneqs)
+    if positions:
+        found["constraints"] = positions
+    if all_rows[len(positions) :]:
+        found["flow_constraints"] = all_rows[len(positions) :]
+    return found

@@ -153,6 +153,7 @@ class SystemReader:
     def _object(self, data: dict, kind: type[MObject]) -> MObject:
         cls, name, parameters = _class_of(data), data["name"], data["parameters"]
         label = f"{cls.__name__} {shown(name)}"
+        cls = cls._of_options(data.get("options", {}))
         if issubclass(cls, MSystem) is not (kind is MSystem):
             raise ModelError(
                 f"{label}: expected objects and clamps, besides its parameters, if and only if it is a system"

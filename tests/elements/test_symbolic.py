@@ -1,0 +1,188 @@
+"""Elements of SymPy expressions: the same motions as SymPy's own equations and as rods on joints, also from files."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import mse
+
+sympy = pytest.importorskip("sympy")
+mechanics = pytest.importorskip("sympy.physics.mechanics")
+
+m, l, g, k, c = sympy.symbols("m l g k c")  # noqa: E741 - as books write it
+q, p = mechanics.dynamicsymbols("q p")
+T, V = m * l**2 * q.diff() ** 2 / 2, -m * g * l * sympy.cos(q)
+VALUES = {m: 2.0, l: 0.5, g: 9.81}
+
+
+def holding(*elements: mse.MObject) -> mse.MSystem:
+    system = mse.MSystem("holder")
+    for element in elements:
+        system.add(element)
+    return system
+
+
+def pendulum(name: str = "pendulum", **more) -> mse.SymbolicElement:
+    return mse.SymbolicElement(name, **{"coordinates": [q], "T": T, "V": V, "parameters": VALUES} | more)
+
+
+def links(count: int):
+    """SymPy's Lagrangian of points on massless links in a row, by absolute angles."""
+    angles, frame = mechanics.dynamicsymbols(f"q1:{count + 1}"), mechanics.ReferenceFrame("N")
+    origin = mechanics.Point("O")
+    origin.set_vel(frame, 0)
+    x = y = 0
+    kinetic = potential = 0
+    for angle in angles:
+        x, y = x + l * sympy.sin(angle), y - l * sympy.cos(angle)
+        kinetic += m * (x.diff(sympy.Symbol("t")) ** 2 + y.diff(sympy.Symbol("t")) ** 2) / 2
+        potential += m * g * y
+    return mechanics.LagrangesMethod(kinetic - potential, angles, frame=frame)
+
+
+# -- physics ------------------------------------------------------------------------------------------------------
+def test_a_pendulum_swings_as_by_hand_and_its_parameters_change():
+    point = holding(pendulum()).find_working_point()
+    by_hand = np.sqrt(9.81 / np.array([0.5, 1.2])) / (2 * np.pi)
+    longer = point.update({"pendulum.l": 1.2})
+    found = [x.linearize().modes().frequencies_hz[0] for x in (point, longer)]
+    np.testing.assert_allclose(found, by_hand, rtol=1e-12)
+
+
+def test_a_double_pendulum_of_lagranges_method():
+    element = mse.SymbolicElement.from_lagranges("two", links(2), parameters={m: 1.0, l: 1.0, g: 9.81})
+    motion = holding(element).simulate(
+        duration=5.0, dt=5.0, initial={"two.q1": 0.6, "two.q2": -0.3}, outputs=["two.q1", "two.q2"], rtol=1e-10
+    )
+    np.testing.assert_allclose([motion["two.q1"][-1], motion["two.q2"][-1]], [-0.0384352549, 0.5442096736], atol=1e-8)
+
+
+def test_twenty_links_have_the_frequencies_of_sympys_matrices():
+    method = links(20)
+    values = {m: 1.0, l: 0.1, g: 9.81}
+    point = holding(mse.SymbolicElement.from_lagranges("chain", method, parameters=values)).find_working_point()
+    n = np.arange(20, 0, -1)
+    mass = np.minimum.outer(n, n) * 0.01  # links below both, times l^2
+    stiffness = np.diag(n * 9.81 * 0.1)
+    by_hand = np.sqrt(np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real) / (2 * np.pi)
+    np.testing.assert_allclose(point.linearize().modes().frequencies_hz, np.sort(by_hand), rtol=1e-10)
+
+
+def test_forces_and_content_are_those_of_dampers_and_drives():
+    """x'' + c x' + k x = F - d x' with F in forces, and the point of rest F/k."""
+    x = mechanics.dynamicsymbols("x")
+    drag, force = sympy.symbols("drag force")
+    made = mse.SymbolicElement(
+        "cart",
+        coordinates={x: mse.coordinate("x", unit="m")},
+        T=m * x.diff() ** 2 / 2, V=k * x**2 / 2, D=c * x.diff() ** 2 / 2,
+        forces={x: force - drag * x.diff()},
+        parameters={m: 2.0, k: 50.0, c: 1.0, drag: 0.5, force: 3.0},
+    )  # fmt: skip
+    point = holding(made).find_working_point()
+    assert point.internal["cart.x"] == pytest.approx(3.0 / 50.0, rel=1e-12)
+    poles = np.linalg.eigvals(point.linearize().state_space().A)
+    np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(np.roots([2.0, 1.5, 50.0])), rtol=1e-12)
+
+
+def test_constraints_hold_coordinates():
+    """Two masses whose places add up to a constant swing as one."""
+    x, y = mechanics.dynamicsymbols("x y")
+    made = mse.SymbolicElement(
+        "pair", coordinates=[x, y], T=m * (x.diff() ** 2 + y.diff() ** 2) / 2, V=k * x**2 / 2,
+        constraints=[x + 2 * y - l], parameters={m: 2.0, k: 50.0, l: 0.5},
+    )  # fmt: skip
+    point = holding(made).find_working_point()
+    assert point.internal["pair.y"] == pytest.approx(0.25, rel=1e-12)
+    assert point.linearize().modes().frequencies_hz[0] == pytest.approx(np.sqrt(50.0 / 2.5) / (2 * np.pi), rel=1e-12)
+
+
+def test_forces_of_lagranges_method():
+    frame, origin = mechanics.ReferenceFrame("N"), mechanics.Point("O")
+    origin.set_vel(frame, 0)
+    bob = origin.locatenew("P", l * sympy.sin(q) * frame.x - l * sympy.cos(q) * frame.y)
+    bob.set_vel(frame, bob.pos_from(origin).dt(frame))
+    method = mechanics.LagrangesMethod(T, [q], forcelist=[(bob, -m * g * frame.y)], frame=frame)
+    element = mse.SymbolicElement.from_lagranges("pendulum", method, parameters=VALUES)
+    modes = holding(element).find_working_point().linearize().modes(damped=True)
+    assert modes.frequencies_hz[0] == pytest.approx(np.sqrt(9.81 / 0.5) / (2 * np.pi), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("law", "at"),
+    [
+        (sympy.Piecewise((k * q**2 / 2, q > 0), (2 * k * q**2, True)), [0.3, -0.3]),
+        (k * sympy.atan2(sympy.sinh(q), 2) * sympy.Abs(q) + sympy.sqrt(1 + q**2) * sympy.exp(-q), [0.4, -1.1]),
+        (k * sympy.tan(q) ** 2 + sympy.log(2 + q) / (1 + q**2), [0.2]),
+    ],
+)
+def test_functions_have_the_values_of_sympy(law, at):
+    element = mse.SymbolicElement("one", coordinates=[q], V=law, parameters={k: 3.0})
+    for x in at:
+        assert element.energy((), [x]) == pytest.approx(float(law.subs({q: x, k: 3.0})), rel=1e-14)
+
+
+# -- files and copies ---------------------------------------------------------------------------------------------
+def test_files_hold_trees_and_are_read_without_sympy(tmp_path, monkeypatch):
+    path = tmp_path / "two.json"
+    system = holding(pendulum("a"), pendulum("b", V=-2 * V))
+    system.save(path)
+    monkeypatch.setitem(__import__("sys").modules, "sympy", None)
+    read = mse.read_model(path)
+    assert read["a"].options() == system["a"].options() and read["b"].l == 0.5
+    np.testing.assert_array_equal(
+        read.find_working_point().linearize().K.toarray(), system.find_working_point().linearize().K.toarray()
+    )
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        (["__import__", "os"], "expected one of"),
+        (["sin", 1.0, 2.0], "with its operands"),
+        (["*", "q", "secret"], "has secret, which is neither a coordinate nor a parameter"),
+        (["*", "q'", 2.0], "has q', which is neither"),
+        (True, "expected a finite number"),
+    ],
+)
+def test_files_with_other_trees_are_refused(tmp_path, tree, words):
+    path = tmp_path / "bad.json"
+    holding(pendulum()).save(path)
+    data = json.loads(path.read_text())
+    (found,) = [o for o in data["system"]["objects"] if o["name"] == "pendulum"]
+    found["options"]["laws"]["V"] = tree
+    path.write_text(json.dumps(data))
+    with pytest.raises(mse.FileError, match=words):
+        mse.read_model(path)
+
+
+def test_elements_with_the_same_laws_are_of_one_class_and_can_be_pickled():
+    one, other = pendulum("one"), pendulum("other", parameters={m: 1.0, l: 2.0, g: 9.81})
+    assert type(one) is type(other) and type(one) is not type(pendulum("third", V=2 * V))
+    again = pickle.loads(pickle.dumps(other))
+    assert type(again) is type(other) and again.l == 2.0 and again.name == "other"
+
+
+# -- bad input ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"V": k * q**2}, r"V has k, which is neither a coordinate nor a parameter.*parameters=\{k: \.\.\.\}"),
+        ({"T": q.diff().diff() * q.diff()}, "T contains Derivative.*expected coordinates and their first derivatives"),
+        ({"V": sympy.gamma(q)}, "V contains gamma"),
+        ({"V": m * p}, "V contains p"),
+        ({"V": q.diff()}, "V has q', which is neither"),
+        ({"coordinates": []}, "no coordinates"),
+        ({"forces": {p: 1.0}}, "forces are given on p"),
+        ({"W": V}, "no argument 'W'"),
+        ({"parameters": {**VALUES, sympy.Symbol("loss"): 1.0}}, "loss has a name that is taken"),
+        ({"parameters": {m: 1.0, l: "x", g: 9.81}}, "l"),
+    ],
+)
+def test_what_cannot_be_a_law_is_refused_by_name(wrong, words):
+    with pytest.raises(mse.ModelError, match=words):
+        pendulum(**wrong)
