@@ -130,7 +130,7 @@ class MSystem(Connected, Searches, MObject):
         others = [] if between == () else [self._own_place(place) for place in self._frames_between(obj, between)]
         obj.system = self
         self._objects[obj.name] = obj
-        self._clamps += [Clamp(other.frame, obj.frame(k), other.pose) for k, other in enumerate(others)]
+        self._clamps += [Clamp(frame, obj.frame(k), pose) for k, (frame, pose) in enumerate(others)]
         return obj
 
     def _frames_between(self, obj: MObject, between: Any) -> list:
@@ -173,19 +173,18 @@ class MSystem(Connected, Searches, MObject):
         >>> [clamp.label for clamp in system.clamps]
         ['clamp arm.center - tip.0', 'clamp arm.ground - tip.1']
         """
-        (a, pose1), (b, pose2) = ((place.frame, place.pose) for place in map(self._own_place, (first, second)))
+        a, pose1 = self._own_place(first)
+        b, pose2 = self._own_place(second)
         if a.owner is b.owner and a.name == b.name:
             raise ModelError(f"{self.label}: clamp() got {a.label!r} twice; expected two different frames")
         if not isinstance(pose21, Pose):
             raise ModelError(f"{self.label}: clamp({a.label}, {b.label}) got pose {shown(pose21)}; expected a Pose")
         self._clamps.append(Clamp(a, b, pose1 @ pose21 @ pose2.inverse()))
 
-    def _own_place(self, place: Clampable) -> Place:
-        return (
-            Place(self._own_frame(place.frame), place.pose)
-            if isinstance(place, Place)
-            else Place(self._own_frame(place))
-        )
+    def _own_place(self, place: Clampable) -> tuple[Frame, Pose]:
+        if isinstance(place, Place):
+            return self._own_frame(place.frame), place.pose
+        return self._own_frame(place), IDENTITY
 
     def _own_frame(self, frame: Frame | str | MObject) -> Frame:
         if not isinstance(frame, Frame):
