@@ -146,6 +146,18 @@ def test_smooth_inputs_are_exact_for_quartic_ones(name):
     np.testing.assert_allclose(coarse / size, fine[::10] / size, rtol=0, atol=1e-9 if "stiff" in name else 1e-11)
 
 
+def test_steps_of_smooth_inputs_are_of_order_eight():
+    """``x'' + x = cos 2t`` from rest is ``(cos t - cos 2t)/3``; a wrong inner node leaves order six."""
+    model = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]])
+
+    def error(dt):
+        history = model.simulate(duration=4.0, dt=dt, inputs={model.inputs[0]: lambda t: np.cos(2.0 * t)})
+        return abs(history.values[-1, 0] - (np.cos(4.0) - np.cos(8.0)) / 3.0)
+
+    errors = [error(dt) for dt in (1.0, 0.5, 0.25)]
+    assert errors[0] > 2**7 * errors[1] and errors[1] > 2**7 * errors[2] > 0.0
+
+
 @pytest.mark.parametrize("hold", ["zoh", "foh"])
 def test_blocks_are_scipys_steps(hold):
     model = locally_damped(3)
