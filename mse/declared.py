@@ -135,8 +135,8 @@ def entries(cls: type) -> dict[str, Entry]:
     found = {}
     for field in dataclasses.fields(cls):
         matrix = vars(cls).get(field.name)
-        dims = matrix.dims if isinstance(matrix, Matrix) else ""
-        declared = field.metadata.get(_ENTRY, Entry("sparse", dims) if dims else None)
+        dims, sign = (matrix.dims, matrix.sign) if isinstance(matrix, Matrix) else ("", "")
+        declared = field.metadata.get(_ENTRY, Entry("sparse", dims, sign=sign) if dims else None)
         if declared is not None:
             label = declared.label or field.name * declared.shown
             found[field.name] = dataclasses.replace(declared, key=declared.key or field.name, label=label)

@@ -80,7 +80,9 @@ class Record:
     def part(self, _: str, value: Any) -> None:
         """A dataclass, with all that it declares."""
         for name, declared in entries(type(value)).items():
-            if (field := getattr(value, name)) is not None:
+            # files may lack what has a sign, such as a matrix without entries
+            field = getattr(value, name)
+            if field is not None and not (declared.sign and sp.issparse(field) and not field.nnz):
                 put = (
                     getattr(self, declared.kind) if isinstance(declared.kind, str) else partial(declared.kind.put, self)
                 )

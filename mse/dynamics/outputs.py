@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..elements.ports import port_rates
 from ..model.evaluation import Evaluation
 from ..model.sensors import readings
 from ..validation.arguments import find, names
@@ -24,12 +25,22 @@ class Outputs:
         self.equations, self.label = equations, equations.topology.label
         self.coordinates = c = NamedCoordinates(equations.topology, here)
         self.units = dict(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
-        measured = {name: unit for name, unit, _ in readings(equations.topology, here.configuration)}
+        # elements such as capacitors read a coordinate, which has its name already
+        measured = {
+            name: unit for name, unit, _ in readings(equations.topology, here.configuration) if name not in self.units
+        }
         elements = equations.topology.elements
         self._sensors = [el for el in elements if el.obj.defines("reading")]
         seen = {f"{el.path}.{channel.name}": channel.unit for el in self._sensors for channel in el.obj.outputs}
         self.units |= measured | seen
-        self._measured = bool(measured)
+        # what flows through ports, by the number of its coordinate among all
+        self._flows = [
+            (f"{el.path}.{channel.name}", channel.unit, int(el.internal[k]))
+            for el in elements
+            for channel, k in port_rates(el.obj).items()
+        ]
+        self.units |= {name: unit for name, unit, _ in self._flows}
+        self._measured = set(measured)
         self._without_forces = len(self.units)  # the first so many, which positions and velocities give
         self._reacting = [el for el in elements if el.obj.constrains() and el.obj.reaction_outputs]
         self.units |= {f"{el.path}.{c.name}": c.unit for el in self._reacting for c in el.obj.reaction_outputs}
@@ -69,9 +80,12 @@ class Outputs:
         else:
             found += [0.0] * count
         if self._measured:
-            found += [x for _, _, x in readings(self.equations.topology, here.configuration)]
+            read = readings(self.equations.topology, here.configuration)
+            found += [x for name, _, x in read if name in self._measured]
         for el in self._sensors:
             found += el.obj.reading(here.configuration.frames(el.frames)).tolist()
+        first = len(moment.v) - here.assembly.topology.internal
+        found += [float(moment.v[first + k]) for _, _, k in self._flows]
         if len(numbers) and numbers.max() >= self._without_forces:
             found += self._forces(here, moment)
         return np.array(found)[numbers]

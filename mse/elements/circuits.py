@@ -131,10 +131,11 @@ class Transformer(MObject):
 
 
 class CurrentSource(_OfCharge):
-    """A current I that flows in at "+" and leaves at "-", whatever the potentials.
+    """A current I that flows in at "+" and leaves at "-", whatever the potentials; with none it is a voltmeter.
 
-    The ``current`` flows at the working point.  In linear models the input is the ``charge`` that flows beside it, whose rate is
-    a current: divide responses to it by ``2j pi f`` for those to a current.
+    The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point.  In linear
+    models the input is the ``charge`` that flows beside it, whose rate is a current: divide responses to it by ``2j pi f`` for
+    those to a current.
 
     Examples
     --------
@@ -145,9 +146,13 @@ class CurrentSource(_OfCharge):
     current: Real = Real("I", unit="A", default=0.0)
 
     motors: ClassVar[dict[str, int]] = {Channel("charge", "C"): 0}
+    reaction_outputs = (Channel("voltage", "V"),)
 
     def constraint(self, frames, q):
         return [q[0]]
+
+    def reaction_map(self, frames):
+        return np.ones((1, 1))
 
 
 class VoltageSource(_OfCharge):

@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 
 
 class Domain(NamedTuple):
-    """Units of a displacement, its rate, and the effort that works along it; effort times rate is a power in W."""
+    """Units of a displacement, its rate, and the effort that works along it; effort times rate is a power in W.
+
+    ``words`` name a displacement and its rate.
+    """
 
     unit: str
     flow: str
     effort: str
+    words: tuple[str, str] = ("", "")
 
 
 DOMAINS = {
     "translation": Domain("m", "m/s", "N"),
     "rotation": Domain("rad", "rad/s", "N m"),
-    "electric": Domain("C", "A", "V"),
-    "fluid": Domain("m3", "m3/s", "Pa"),
-    "thermal": Domain("J/K", "W/K", "K"),
+    "electric": Domain("C", "A", "V", ("charge", "current")),
+    "fluid": Domain("m3", "m3/s", "Pa", ("volume", "flow")),
+    "thermal": Domain("J/K", "W/K", "K", ("entropy", "entropy_flow")),
     "magnetic": Domain("Wb", "V", "A"),
 }
 GENERALIZED = "generalized"  # coordinates with a unit of their own, such as amplitudes of shapes
@@ -82,6 +86,13 @@ class Coordinate(str):
         """Unit of its rate."""
         known = DOMAINS.get(self.domain)
         return known.flow if known else f"{self.unit or '1'}/s"
+
+    @property
+    def flow_name(self) -> str:
+        """Name of its rate: ``current`` of ``charge``, ``current1`` of ``charge1``, ``flow`` of ``volume``, else ``name'``."""
+        known = DOMAINS.get(self.domain)
+        word, rate = known.words if known else ("", "")
+        return self.replace(word, rate) if word and word in self else f"{self}'"
 
     @property
     def effort_unit(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..elsewhere import Guided
 from ..errors import UnknownNameError, nearest_name
 from ..validation.arguments import shown
+from .records import Channel
 
 EARTH = "earth"  # the port of a system that is the reference of every domain
 
@@ -54,6 +55,29 @@ def ports_of(obj: Any) -> Iterator[tuple[str, Way]]:
     for number, coordinate in enumerate(obj.coordinate_names):
         for name, sign in zip(getattr(coordinate, "ports", ()), (1.0, -1.0), strict=False):
             yield name, Way(number, sign, coordinate.domain)
+
+
+def port_rates(obj: Any) -> dict[Channel, int]:
+    """What flows through the ports of an object, such as its current, as outputs, and the numbers of its coordinates.
+
+    Parameters
+    ----------
+    obj : MObject
+        Any object.
+
+    Returns
+    -------
+    dict
+        Number of the coordinate of each output; without outputs whose names the object gives to others.
+    """
+    taken = (
+        {channel.name for channel in obj.outputs} if any(getattr(c, "ports", ()) for c in obj.coordinate_names) else ()
+    )
+    found = {}
+    for number, coordinate in enumerate(obj.coordinate_names):
+        if getattr(coordinate, "ports", ()) and coordinate.flow_name not in taken:
+            found[Channel(coordinate.flow_name, coordinate.flow_unit)] = number
+    return found
 
 
 def port_of(obj: Any, name: Any) -> Port:

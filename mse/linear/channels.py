@@ -21,10 +21,17 @@ class Channels:
         self.units: list[str] = []
         self._maps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._holds: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._rates: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
         """Add channels that are sums of coordinates: ``values`` (channels, c) of the coordinates numbered ``columns`` (c,)."""
         self._maps.append(entries(values, columns, len(self.names)))
+        self.names += [f"{el.path}.{c.name}" for c in channels]
+        self.units += [c.unit for c in channels]
+
+    def map_rates(self, el: Element, channels: Sequence[Channel], columns: np.ndarray) -> None:
+        """Add channels that are the rates of coordinates numbered ``columns`` (channels,)."""
+        self._rates.append(entries(np.eye(len(channels)), columns, len(self.names)))
         self.names += [f"{el.path}.{c.name}" for c in channels]
         self.units += [c.unit for c in channels]
 
@@ -43,6 +50,10 @@ class Channels:
     def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Rows over all coordinates (channels, n + l), and rows that select constrained ones (channels, l)."""
         return self._sums(n, sp.csr_matrix, 1)
+
+    def by_rate(self) -> sp.csr_matrix:
+        """Rows over the rates of all coordinates (channels, n + l)."""
+        return added_up(self._rates, sp.csr_matrix, (len(self.names), self.width))
 
     def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """The same as columns, (n + l, channels) and (l, channels)."""

@@ -33,6 +33,7 @@ def combined(model: LinearModel, outputs: Weights | None, inputs: Weights | None
         outputs=model.outputs + sensed,
         output_units=model.output_units + sensed_units,
         measure=sp.vstack([model.measure, sensing @ model.measure], format="csr"),
+        rate=sp.vstack([model.rate, sensing @ model.rate], format="csr"),
         reaction=sp.vstack([model.reaction, sensing @ model.reaction], format="csr"),
         inputs=model.inputs + driven,
         input_units=model.input_units + driven_units,

@@ -227,6 +227,7 @@ class _Whole:
             force=sp.hstack([t.T @ m.force for m, t in zip(self.models, maps, strict=True)], format="csr"),
             drive=drive,
             measure=sp.vstack([m.measure @ t for m, t in zip(self.models, maps, strict=True)], format="csr"),
+            rate=sp.vstack([m.rate @ t for m, t in zip(self.models, maps, strict=True)], format="csr"),
             reaction=sp.block_diag([m.reaction for m in self.models], format="csr"),
             members=tuple(a for m, t in zip(self.models, maps, strict=True) for a in through(m.members, t)),
             affine=affine if np.abs(affine).max(initial=0.0) > 1e-9 * self._largest() else None,

@@ -92,7 +92,7 @@ class LinearModel(Result, Readings, Analyses):
     The full coordinate vector is ``x = (q, w)``: n free coordinates q and l constrained ones w, six for each position actuator
     and force sensor.  Actuators prescribe ``w = drive u``; sensors constrain w = 0 and read the force r that this takes:
 
-        ``M x'' + Lambda x' + K x = force u + (0, r)``,   ``y = measure x - reaction r``
+        ``M x'' + Lambda x' + K x = force u + (0, r)``,   ``y = measure x + rate x' - reaction r``
 
     The properties :attr:`M`, :attr:`Lambda` and :attr:`K` are the matrices on q alone.  Units: m, rad, N, N m.  Their skew
     parts, gyroscopic and circulatory, are kept apart (``skew``): methods for symmetric matrices use :attr:`symmetric`.
@@ -121,6 +121,8 @@ class LinearModel(Result, Readings, Analyses):
         Outputs by displacements x.
     reaction : scipy.sparse.csr_matrix, (o, l)
         Outputs by reactions r.
+    rate : scipy.sparse.csr_matrix, (o, n + l)
+        Outputs by velocities x', such as currents.
     members : tuple of DynamicMember
         Objects with a dynamic stiffness: each adds ``motion^T D(w) motion`` to the stiffness at the angular frequency w.
     owners : tuple of str, (n,)
@@ -176,6 +178,7 @@ class LinearModel(Result, Readings, Analyses):
     drive: sp.csr_matrix = Matrix("prescribed input", default=None)
     measure: sp.csr_matrix = Matrix("output x", default=None)
     reaction: sp.csr_matrix = Matrix("output prescribed", default=None)
+    rate: sp.csr_matrix = Matrix("output x", sign="rate_data", default=None)
     members: tuple[DynamicMember, ...] = entry(_Members(), sign="members", default=())
     owners: tuple[str, ...] = names("coordinate", "", default=())
     bodies: np.ndarray = entry("numbered", "coordinate", options={"minimum": -1}, default=None)
@@ -206,16 +209,15 @@ class LinearModel(Result, Readings, Analyses):
             self.__dict__["_allowed_motions"] = _known_motions
         if _known_curvatures is not None:
             self.__dict__["_curvatures"] = _known_curvatures
+        own, n, held, outputs = vars(self), len(self.coordinates), len(self.prescribed), len(self.outputs)
         if self.constraints is None:
-            object.__setattr__(self, "constraints", sp.csr_matrix((0, len(self.coordinates) + len(self.prescribed))))
-            object.__setattr__(self, "determined", np.zeros(0, dtype=int))
-        if self.bodies is None:
-            object.__setattr__(self, "bodies", np.full(len(self.coordinates), -1))
-        if self.scale is None:
-            object.__setattr__(self, "scale", np.ones(len(self.coordinates)))
+            own |= {"constraints": sp.csr_matrix((0, n + held)), "determined": np.zeros(0, dtype=int)}
+        if self.rate is None or (not self.rate.nnz and self.rate.shape[0] != outputs):  # taken over with other outputs
+            own["rate"] = sp.csr_matrix((outputs, n + held))
+        own["bodies"] = np.full(n, -1) if self.bodies is None else self.bodies
+        own["scale"] = np.ones(n) if self.scale is None else self.scale
         if self.sharing is None:
-            object.__setattr__(self, "sharing", np.ones(len(self.prescribed)))
-            object.__setattr__(self, "self_stress", sp.csr_matrix((len(self.prescribed), 0)))
+            own |= {"sharing": np.ones(held), "self_stress": sp.csr_matrix((held, 0))}
         super().__post_init__()
 
     @classmethod

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..elements import laws, velocity_laws
+from ..elements.ports import port_rates
 from ..elements.records import FIELD, GEOMETRIC
 from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
@@ -326,6 +327,7 @@ class Expansion:
         inputs, outputs, members = self.channels(joints, width)
         force, drive = inputs.by_column(t.size)
         measure, reaction = outputs.by_row(t.size)
+        rate = outputs.by_rate()
         return LinearModel(
             name=wp.name,
             coordinates=t.coordinate_names,
@@ -344,6 +346,7 @@ class Expansion:
             force=force,
             drive=drive,
             measure=measure,
+            rate=rate,
             reaction=reaction,
             members=tuple(members),
             affine=affine,
@@ -371,8 +374,8 @@ class Expansion:
             obj = el.obj
             if self.chosen is not None and not self.chosen(el):
                 continue
-            into, out_of = obj.inputs, obj.outputs
-            if not (into or out_of or el.path in joints.multipliers_of or obj.defines("dynamic_stiffness")):
+            into, out_of, flows = obj.inputs, obj.outputs, port_rates(obj)
+            if not (into or out_of or flows or el.path in joints.multipliers_of or obj.defines("dynamic_stiffness")):
                 continue
             frames = self.at.frames(el.frames)
             if obj.defines("dynamic_stiffness"):
@@ -405,6 +408,9 @@ class Expansion:
                 if rows is None:
                     rows = laws.coupling(obj, "output_map", frames, (len(out_of), el.size))
                 outputs.map(el, out_of, *self._on_coordinates(el, rows))
+            if flows:
+                numbers = 6 * (wp._topology.units - 1) + el.internal[list(flows.values())]
+                outputs.map_rates(el, tuple(flows), numbers)
         return inputs, outputs, members
 
     def _motion(self, el: Element, width: int) -> sp.csr_matrix:
@@ -488,6 +494,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         force=model.force[keep],
         drive=model.drive[prescribed],
         measure=model.measure[:, keep],
+        rate=model.rate[:, keep],
         reaction=model.reaction[:, prescribed],
         members=tuple(replace(m, motion=m.motion[:, keep].tocsr()) for m in model.members),
         affine=model.affine[free],

@@ -258,7 +258,8 @@ class Analyses:
         Parameters
         ----------
         inputs, outputs : sequence of str, optional
-            Names of the inputs and outputs wanted; all if left out.
+            Names of the inputs and outputs wanted; all if left out, but for currents and other flows that would need the
+            derivative of an input.
         up_to_hz : float, Hz, optional
             Keep the motions up to this frequency, damping included; of faster ones stays what they do at rest (static
             correction).  ``left_out`` of the result has a bound on the error: take ``up_to_hz`` well above the frequencies
@@ -320,7 +321,7 @@ class Analyses:
             default for samples; "smooth", the default for functions, is the polynomial of degree four through five points in
             each step: the error at the samples falls with the eighth power of dt, but a function that jumps wants "zoh".
         outputs : sequence of str, optional
-            Names of the outputs wanted; all if left out.
+            Names of the outputs wanted; all if left out, but for flows that would need the derivative of an input.
         initial : mapping, optional
             Displacements and velocities by state name (``"mass.x"``, ``"mass.x'"``) just before t = 0, while all inputs are
             still zero; zero for the others.

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements.base import MObject
+from ..elements.ports import ports_of
 from ..elements.records import REACTION
 from ..model.assembly import Assembly
 from ..model.flattening import Kind
@@ -137,6 +138,8 @@ def _has_channels(cls: type[MObject]) -> bool:
     return (
         any(cls.defines(name) for name in ("inputs", "outputs", "dynamic_stiffness", "flow_constraint", "measure"))
         or cls.constrains()
+        or isinstance(cls.coordinate_names, property)  # of each object, maybe with ports
+        or any(ports_of(cls))
     )
 
 

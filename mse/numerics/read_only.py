@@ -65,11 +65,11 @@ def twin(value: Any) -> Any:
 class Matrix:
     """A field of a :class:`ReadOnly` with a sparse matrix: each reading gives another matrix with the same arrays.
 
-    ``dims`` names the dimensions of rows and columns, for files.
+    ``dims`` names the dimensions of rows and columns, for files, which may lack it if it has a ``sign``.
     """
 
-    def __init__(self, dims: str = "", **default: None):
-        self.dims, self._default = dims, tuple(default.values())
+    def __init__(self, dims: str = "", sign: str = "", **default: None):
+        self.dims, self.sign, self._default = dims, sign, tuple(default.values())
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

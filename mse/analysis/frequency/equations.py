@@ -91,33 +91,34 @@ class Equations:
         whole = stiffness, velocity, model.full_mass
         # cutting small matrices with scipy.sparse would take longer than solving them
         reactions = model.read_reactions(np.arange(len(model.outputs)) if small else o)
-        channels = model.drive, model.force, model.measure, reactions
+        channels = model.drive, model.force, model.measure, reactions, model.rate
         if small:
             whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
-            drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3][o]
+            drive, force, measure, react, rate = *(a[:, i] for a in channels[:2]), *(a[o] for a in channels[2:])
             self.matrix = Polynomial(*(a[:n, :n] for a in whole), own)
         else:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
-            measure, react = _chosen(channels[2], o), channels[3]
+            measure, react, rate = _chosen(channels[2], o), channels[3], _chosen(channels[4], o)
             self.matrix = Polynomial(stiffness[:n, :n] if lossy else model.K, model.Lambda, model.M, own)
         if len(model.prescribed):
             # rows of the constrained coordinates, or columns if others are wanted
             prescribed = [a[n:] for a in whole]
             columns = prescribed if self.symmetric else [a[:, n:].T for a in whole]
             if not small and prescribed[0].shape[0] * n < _FEW:
-                drive, force, measure, react, *prescribed = (
-                    a.toarray() for a in (drive, force, measure, react, *prescribed)
+                drive, force, measure, react, rate, *prescribed = (
+                    a.toarray() for a in (drive, force, measure, react, rate, *prescribed)
                 )
             b, c = [-(a[:, :n].T @ drive) for a in columns], [-(react @ a[:, :n]) for a in prescribed]
             d = [-(react @ (a[:, n:] @ drive)) for a in prescribed]
             dragged, pulled, through = (None,) * 3 if laws is None else _of_held(laws, n, drive, react)
             self.drive = Polynomial(b[0] + force[:n], b[1], b[2], dragged)
-            self.read = Polynomial(c[0] + measure[:, :n], c[1], c[2], pulled)
-            self._direct = Polynomial(d[0] + measure[:, n:] @ drive + react @ force[n:], d[1], d[2], through)
+            self.read = Polynomial(c[0] + measure[:, :n], c[1] + rate[:, :n], c[2], pulled)
+            d = d[0] + measure[:, n:] @ drive + react @ force[n:], d[1] + rate[:, n:] @ drive, d[2]
+            self._direct = Polynomial(*d, through)
         else:
             none = [np.zeros(a.shape) if small else sp.csr_matrix(a.shape) for a in (force, measure)]
             none.append(np.zeros(self.shape))
-            self.drive, self.read = Polynomial(force, none[0], none[0]), Polynomial(measure, none[1], none[1])
+            self.drive, self.read = Polynomial(force, none[0], none[0]), Polynomial(measure, rate, none[1])
             self._direct = Polynomial(none[2], none[2], none[2])
         self.dragged, self.reads = [], []
         if len(model.members):

@@ -60,8 +60,10 @@ class Rows:
 
     def __init__(self, model: LinearModel, output: int, loss: Mapping[Label, Factor], inputs: Sequence[int] = ()):
         n, held = model.size, len(model.prescribed)
-        row = model.measure[[output]]
         self._reaction = model.read_reactions(np.array([output])).tocsr()
+        rows, drives = [model.measure[[output]]], [self._reaction.T]
+        if (rate := model.rate[[output]]).nnz:  # an input of its own, whose responses count 2 pi i f times
+            rows, drives = [*rows, rate], [*drives, sp.csr_matrix((held, 1))]
         turned = model.skew
         if turned is not None:
             circulatory = [(label, -part) for label, part in turned.circulatory.items()]
@@ -71,8 +73,9 @@ class Rows:
         chosen = np.array(inputs, dtype=int)
         force, drive = (a.tocsr()[:, chosen].T for a in (model.force, model.drive))
         self._dual = replace(
-            model, skew=turned, members=tuple(map(_transposed, model.members)), inputs=("row",), input_units=("",),
-            outputs=names, output_units=("",) * len(names), force=sp.csr_matrix(row.T), drive=sp.csr_matrix(self._reaction.T),
+            model, skew=turned, members=tuple(map(_transposed, model.members)),
+            inputs=("row", "rates")[: len(rows)], input_units=("",) * len(rows), outputs=names, output_units=("",) * len(names),
+            force=sp.vstack(rows).T.tocsr(), rate=None, drive=sp.hstack(drives, format="csr"),
             measure=sp.vstack([sp.identity(n + held, format="csr")[:n], force], format="csr"),
             reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"), _known_curvatures=model._curvatures,
             _known_motions=model._allowed_motions if model.constraints.shape[0] else None,
@@ -87,6 +90,8 @@ class Rows:
         if names:
             found = frequency_response(self._dual, f, outputs=names, loss=self._loss, bound=0.0, progress=False)
             values = found.values[:, :, 0]
+            if len(self._dual.inputs) > 1:
+                values = values + 2j * np.pi * f[:, None] * found.values[:, :, 1]
         row, responses = np.split(values, [len(free)], axis=1)
         if len(held):
             own = self._reaction.toarray()[0, held - n]

@@ -225,7 +225,7 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
     drive = model.drive.toarray()[:, inputs]
     force = (t.T @ model.force).toarray()[:, inputs]
-    measure = (model.measure @ t).toarray()[outputs]
+    measure, rate = ((a @ t).toarray()[outputs] for a in (model.measure, model.rate))
     react = model.read_reactions(outputs).toarray()
 
     h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
@@ -237,7 +237,7 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     a1 = -lam[np.ix_(x1, w)] @ drive
     a2 = -m[np.ix_(r, w)] @ drive
     b0 = measure - react @ k[w]
-    b1 = -react @ lam[w]
+    b1 = rate - react @ lam[w]
     b2 = -react @ m[w]
     return Condensed(
         sep=sep,
@@ -249,10 +249,10 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         A1=a1,
         A2=a2,
         B0=b0[:, x1] + b0[:, kk] @ h_x,
-        B1=b1[:, x1],
+        B1=b1[:, x1] + b1[:, kk] @ h_x,
         B2=b2[:, r],
         D0=(b0[:, w] + b0[:, kk] @ h_w) @ drive + b0[:, kk] @ h_u + react @ force[w],
-        D1=b1[:, w] @ drive,
+        D1=(b1[:, w] + b1[:, kk] @ h_w) @ drive + b1[:, kk] @ h_u,
         D2=b2[:, w] @ drive,
         expand=sep.T.toarray() @ np.vstack([np.eye(nr + nd), h_x]),
     )

@@ -312,7 +312,12 @@ def with_terms(
     dd = c.D0 + c.B0 @ shifted + c.B1[:, r] @ y + c.B2 @ v_u + c.B1[:, d] @ e_u
     first = c.D1 + c.B1[:, r] @ lift + c.B1[:, d] @ x + c.B2 @ y
     second = c.D2 + c.B2 @ lift
-    _refuse_improper(model, i, o, c, first, second)
+    improper = _improper(c, first, second)
+    if outputs is None and (left := _rates_alone(model) & improper.any(axis=(0, 2))).any():
+        return with_terms(
+            whole, inputs, [name for name, off in zip(model.outputs, left, strict=True) if not off], accurate_to
+        )
+    _refuse_improper(model, i, o, improper)
 
     names = [model.coordinates[k] for k in c.sep.r]
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
@@ -393,17 +398,32 @@ def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: floa
     return np.vstack([rest[r], zero, rest[d]]), np.vstack([zero, of_r, of_d])
 
 
-def _refuse_improper(model, i, o, c, first, second) -> None:
-    """Refuse outputs in which a derivative of an input does not cancel."""
+def _improper(c: Condensed, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Where second and first derivatives of inputs do not cancel in outputs (2, o, i)."""
     size = np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0) + 1e-300
-    for order, what, value, parts in (
-        ("second", "acceleration", second, np.abs(c.D2) + np.abs(c.B2) @ np.abs(c.A2)),
-        ("first", "velocity", first, np.abs(c.D1) + np.abs(c.B1) @ np.abs(np.vstack([c.A1]))),
-    ):
-        bad = np.abs(value) > 1e-9 * np.maximum(parts, 0.0) + 1e-13 * size
+    parts = np.abs(c.D2) + np.abs(c.B2) @ np.abs(c.A2), np.abs(c.D1) + np.abs(c.B1) @ np.abs(c.A1)
+    return np.abs([second, first]) > 1e-9 * np.array(parts) + 1e-13 * size
+
+
+def _rates_alone(model: LinearModel) -> np.ndarray:
+    """Outputs (o,) that are rates, such as currents, and read nothing else."""
+    rate, *others = (np.diff(a.indptr) > 0 for a in (model.rate, model.measure, model.reaction))
+    return rate & ~np.any(others, axis=0)
+
+
+def _refuse_improper(model: LinearModel, i: np.ndarray, o: np.ndarray, improper: np.ndarray) -> None:
+    """Refuse outputs in which a derivative of an input does not cancel."""
+    rates = _rates_alone(model)[o]
+    for order, what, bad in zip(("second", "first"), ("acceleration", "velocity"), improper, strict=True):
         pairs = [f"{model.outputs[o[a]]} under {model.inputs[i[b]]}" for a, b in zip(*np.nonzero(bad), strict=True)]
         if pairs:
             shown = ", ".join(pairs[:6]) + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")
+            if rates[bad.any(axis=1)].all():
+                raise ImproperModelError(
+                    f"{model.name}: {shown} would need the {order} derivative of the input, since nothing limits what flows "
+                    "when it steps; expected a resistance or an inductance between them; add one, choose other outputs, "
+                    "or use frequency_response, which has them all"
+                )
             raise ImproperModelError(
                 f"{model.name}: {shown} would need the {order} derivative ({what}) of the input, because it moves mass or "
                 "dampers rigidly past the sensor; expected outputs without such a path; choose others with outputs=[...] "

@@ -56,6 +56,7 @@ def _coordinates_over_time(model: LinearModel, history: TimeResponse, chosen: np
         outputs=(*names, *model.outputs),
         output_units=(*("",) * n, *model.output_units),
         measure=sp.vstack([sp.eye(n, width, format="csr"), model.measure], format="csr"),
+        rate=sp.vstack([sp.csr_matrix((n, width)), model.rate], format="csr"),
         reaction=sp.vstack([sp.csr_matrix((n, model.reaction.shape[1])), model.reaction], format="csr"),
     )
     known = history.holds or not history.inputs
