@@ -40,7 +40,7 @@ def test_a_damped_stage_that_is_held_does_not_grow():
         assert "UNSTABLE" not in str(found) and "not determined" not in str(found)
         off = np.abs(found.eigenvalues - every.eigenvalues[:count]) / (2 * np.pi)
         assert np.all(off <= found.uncertainties_hz + every.uncertainties_hz[:count])
-        assert np.all(found.uncertainties_hz <= 1e-8 * found.frequencies_hz)
+        assert np.all(found.uncertainties_hz <= 1e-7 * found.frequencies_hz)
 
 
 def matrices(*, pushes: float = 0.0, spins: float = 0.0, stiffness: float = 1.0) -> mse.LinearModel:
