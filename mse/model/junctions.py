@@ -24,14 +24,14 @@ class Junction(MObject):
 
     frame_names = ()
 
-    def __init__(self, name: str, ports: Sequence[str], signs: np.ndarray):
+    def __init__(self, name: str, signs: np.ndarray):
         super().__init__("junction")
         self._name = name  # a path, which other objects may not have for a name
-        self._ports, self._signs = tuple(ports), signs
+        self._signs = signs  # alone, so that junctions of as many ports share the record of their law
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        return self._ports
+        return tuple(map(str, range(len(self._signs))))
 
     @property
     def constraint_count(self) -> int:
@@ -116,7 +116,7 @@ def joined(elements: Sequence[Any], connections: Sequence[tuple[Port, ...]], pat
             begun.add(at)
             found.append(Met(names, None, coordinates, signs))
             continue
-        row = Junction(names[0], [str(c) for c in range(len(signs))], signs) if len(signs) else None
+        row = Junction(names[0], signs) if len(signs) else None
         found.append(Met(names, row, coordinates, signs))
     return Junctions(tuple(found), tuple(references))
 

@@ -60,13 +60,14 @@ def _follow_law(scale, by_law, topology: Topology, assembly: Assembly, at: Confi
     typical = float(np.median(held)) if len(held) else 1.0
     efforts = np.abs(np.nan_to_num(gradient[first:]))
     largest = float(efforts[[number for number, _, ports in by_law if ports]].max(initial=0.0))
+    on_bodies = abs(k[first:, :first])
+    on_bodies.data = np.nan_to_num(on_bodies.data)
+    pushes = on_bodies.max(axis=1).toarray().ravel() if first else np.zeros(topology.internal)
     for number, units, ports in by_law:
-        beside = float(bodies[units].max(initial=0.0)) or typical
-        row = k[[first + number]]
-        pushes = row.data[row.indices < first]
+        beside = (float(bodies[units].max()) if len(units) else 0.0) or typical
         found = (
             np.sqrt(diagonal[first + number] / beside),
-            float(np.nan_to_num(np.abs(pushes)).max(initial=0.0)) / beside,
+            float(pushes[number]) / beside,
             (largest if ports else float(efforts[number])) / (beside * size),
         )
         scale[number] = next((x for x in found if x > 0.0), 1.0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
@@ -20,7 +19,10 @@ from ..errors import ModelError
 from ..model.assembly import ALL, Assembly
 from ..model.configuration import Configuration
 from ..model.flow_constraints import flow_constraints
-from ..numerics.precision import DEPENDENT, EPS, NOTHING
+from ..numerics.factor import UnsymmetricFactor
+from ..numerics.precision import DEPENDENT, EPS, NOTHING, cleared
+from ..numerics.rank import rank
+from ..numerics.tangent import normalized
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -69,13 +71,13 @@ def steady_flows(assembly: Assembly, at: Configuration) -> np.ndarray:
         currents[row] = current
     places, here = np.flatnonzero(conducts), np.full(t.internal, -1)
     here[places] = np.arange(len(places))
-    for part in _parts(still, rows, here, len(places)):
-        chosen = places[part]
-        own = rows[:, part].toarray()
-        on = np.abs(own).any(axis=1)
-        if currents[on].any() or efforts[chosen].any():
-            loops = _Loops(still, at, chosen, efforts[chosen], [names[k] for k in chosen])
-            found[chosen] = loops.solved(own[on], currents[on])
+    part = _parts(still, rows, here, len(places))
+    driven = np.zeros(part.max(initial=-1) + 1, dtype=bool)
+    driven[part[efforts[places] != 0.0]] = driven[part[abs(rows[currents != 0.0]).sum(axis=0).A1 > 0.0]] = True
+    places, rows = places[driven[part]], rows[:, driven[part]]
+    on = np.diff(rows.indptr) > 0
+    loops = _Loops(still, at, places, efforts[places], [names[k] for k in places], part[driven[part]])
+    found[places] = loops.solved(rows[on], currents[on])
     return found
 
 
@@ -90,8 +92,8 @@ def _given(assembly: Assembly) -> dict[int, float]:
     return {row: current for row, current in found if current}
 
 
-def _parts(assembly: Assembly, rows: sp.csr_matrix, here: np.ndarray, count: int) -> list[np.ndarray]:
-    """Numbers of the conducting coordinates that rows or elements couple to each other, part by part."""
+def _parts(assembly: Assembly, rows: sp.csr_matrix, here: np.ndarray, count: int) -> np.ndarray:
+    """The part (c,) of each conducting coordinate: rows and elements couple those of one part to each other."""
     pairs = [rows.T @ rows]
     for g in assembly.groups:
         if g.cls.carries():
@@ -99,58 +101,75 @@ def _parts(assembly: Assembly, rows: sp.csr_matrix, here: np.ndarray, count: int
             i, j = (np.broadcast_to(x, (*own.shape, own.shape[1])) for x in (own[:, :, None], own[:, None, :]))
             on = (i >= 0) & (j >= 0)
             pairs.append(sp.coo_matrix((np.ones(on.sum()), (i[on], j[on])), shape=(count, count)))
-    label = connected_components(sum(abs(p) for p in pairs), directed=False)[1]
-    order = np.argsort(label, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+    return connected_components(sum(abs(p) for p in pairs), directed=False)[1]
 
 
 class _Loops:
-    """The loops of one part of a circuit: coordinates ``chosen`` (c,), driven by ``efforts`` (c,)."""
+    """Circuits that efforts or currents drive: coordinates ``chosen`` (c,) with ``efforts`` (c,), and the ``part`` of each.
+
+    All are solved together, as sparse as they are.  Each part has sizes of its own, since volts and pascals differ.
+    """
 
     def __init__(
-        self, assembly: Assembly, at: Configuration, chosen: np.ndarray, efforts: np.ndarray, names: list[str]
-    ):
+        self, assembly: Assembly, at: Configuration, chosen: np.ndarray, efforts: np.ndarray, names: list[str], part: np.ndarray
+    ):  # fmt: skip
         self.assembly, self.at, self.chosen, self.efforts, self.names = assembly, at, chosen, efforts, names
+        self.part = np.unique(part, return_inverse=True)[1]
 
-    def solved(self, rows: np.ndarray, currents: np.ndarray) -> np.ndarray:
+    def solved(self, rows: sp.csr_matrix, currents: np.ndarray) -> np.ndarray:
         """The rates (c,) under ``rows . v = currents``, those of current sources."""
-        v, loops = np.zeros(len(self.chosen)), sl.null_space(rows) if len(rows) else np.eye(len(self.chosen))
+        rows, lengths = normalized(rows, currents)[::2]
+        currents, of = currents / lengths, rank(rows, 1)
+        v, free = np.zeros(len(self.chosen)), rows[of.independent]
         if currents.any():
-            v = np.linalg.lstsq(rows, currents, rcond=DEPENDENT)[0]
-            if np.abs(rows @ v - currents).max() > DEPENDENT * np.abs(currents).max():
-                held = [self.names[int(np.abs(row).argmax())] for row in rows[currents != 0.0]]
-                told = _some([f"{name} {x:g} A" for name, x in zip(held, currents[currents != 0.0], strict=True)])
-                raise ModelError(
-                    f"{self.assembly.topology.label}: the currents of {told} do not add up at their junctions, which nothing "
-                    "else feeds; expected another way for their current; connect a resistor, or remove a source"
-                )
-        v, unresisted = self._minimal(v, loops)
+            square = UnsymmetricFactor(free[:, of.pivots].tocsc())
+            v[of.pivots] = square.solve(currents[of.independent])
+            left = np.abs(rows @ v - currents)
+            wrong = np.flatnonzero(left > DEPENDENT * self._largest(v)[self.part[rows.indices[rows.indptr[:-1]]]])
+            if len(wrong):
+                self._refuse_currents(rows, currents * lengths, int(rows.indices[rows.indptr[wrong[0]]]))
+        v, unresisted = self._minimal(v, free)
         if unresisted.shape[1]:
             self._refuse_linked(v, unresisted)
         return v
 
-    def _resisting(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _largest(self, values: np.ndarray) -> np.ndarray:
+        """The largest of values (c,) in each part."""
+        found = np.zeros(self.part.max(initial=-1) + 1)
+        np.maximum.at(found, self.part, np.abs(values))
+        return found
+
+    def _refuse_currents(self, rows: sp.csr_matrix, currents: np.ndarray, coordinate: int) -> None:
+        """Refuse the current sources of the part that a coordinate belongs to."""
+        first = rows.indices[rows.indptr[:-1]]
+        sources = np.flatnonzero((currents != 0.0) & (self.part[first] == self.part[coordinate]))
+        told = _some([f"{self.names[first[k]]} {currents[k]:g} A" for k in sources])
+        raise ModelError(
+            f"{self.assembly.topology.label}: the currents of {told} do not add up at their junctions, which nothing "
+            "else feeds; expected another way for their current; connect a resistor, or remove a source"
+        )
+
+    def _resisting(self, v: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
         """Efforts (c,) of resistances and powers at rates v, and their slopes (c, c)."""
         k = self.assembly.topology.internal
         rates, place = np.zeros(k), np.full(k, -1)
         rates[self.chosen], place[self.chosen] = v, np.arange(len(v))
-        effort, slope = np.zeros(len(v)), np.zeros((len(v), len(v)))
+        effort, slopes = np.zeros(len(v)), [sp.coo_matrix((len(v), len(v)))]
         for g in self.assembly.groups:
-            members = np.flatnonzero((place[g.internal] >= 0).any(axis=1)) if g.cls.carries() else ()
-            if not len(members):
+            if not g.cls.carries() or not (place[g.internal] >= 0).any():
                 continue
             moving = np.hstack([np.zeros((len(g.members), 6 * g.frames.shape[1])), rates[g.internal]])
             first, second = g.resisted(self.at, ALL, moving)
             if g.cls.defines("power"):
-                forces, slopes = g.powered(self.at, moving)
-                first, second = first - forces, second - slopes
-            inner = first.shape[1] - g.internal.shape[1]
-            for e in members:
-                own = place[g.internal[e]]
-                on = np.flatnonzero(own >= 0)
-                effort[own[on]] += first[e, inner + on]
-                slope[np.ix_(own[on], own[on])] += second[e][np.ix_(inner + on, inner + on)]
-        return effort, slope
+                forces, powered = g.powered(self.at, moving)
+                first, second = first - forces, second - powered
+            inner, own = first.shape[1] - g.internal.shape[1], place[g.internal]
+            on = own >= 0
+            np.add.at(effort, own[on], first[:, inner:][on])
+            on = on[:, :, None] & on[:, None, :]
+            i, j = np.broadcast_to(own[:, :, None], on.shape)[on], np.broadcast_to(own[:, None, :], on.shape)[on]
+            slopes.append(sp.coo_matrix((second[:, inner:, inner:][on], (i, j)), shape=(len(v), len(v))))
+        return effort, sum(slopes[1:], start=slopes[0]).tocsr()
 
     def _refuse_linked(self, v: np.ndarray, unresisted: np.ndarray) -> None:
         """Refuse loops (c, m) without resistance in which steady flows would keep the flux of other ones at zero."""
@@ -162,59 +181,109 @@ class _Loops:
                 moving = np.hstack([np.zeros((len(g.members), 6 * g.frames.shape[1])), rates[g.internal]])
                 momenta = g.momenta(self.at, moving)
                 np.add.at(flux, g.internal, momenta[:, momenta.shape[1] - g.internal.shape[1] :])
-        linked = np.abs(unresisted.T @ flux[self.chosen]) > DEPENDENT * np.abs(flux[self.chosen]).max(initial=0.0)
+        flux = flux[self.chosen]
+        own = self._largest(flux)[self._part_of(unresisted)]
+        linked = np.abs(unresisted.T @ flux) > DEPENDENT * own
         if linked.any():
-            loop = np.abs(unresisted[:, linked]).max(axis=1)
-            members = [name for name, share in zip(self.names, loop, strict=True) if share > DEPENDENT * loop.max()]
             raise ModelError(
-                f"{self.assembly.topology.label}: the loop of {_some(members)} has no resistance, so it would keep out the flux "
-                "of a steady current beside it for ever; expected a resistance; add a small Resistor"
+                f"{self.assembly.topology.label}: the loop of {_some(self._members(unresisted, linked))} has no resistance, so "
+                "it would keep out the flux of a steady current beside it for ever; expected a resistance; add a small Resistor"
             )
 
-    def _minimal(self, v: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rates (c,) beginning at v along loops z (c, l), and loops (c, m) without resistance."""
-        if not z.shape[1]:
-            return v, z
+    def _part_of(self, loops: sp.csc_matrix) -> np.ndarray:
+        """The part (m,) that each loop (c, m) belongs to."""
+        return self.part[loops.indices[loops.indptr[:-1]]]
+
+    def _members(self, loops: sp.csc_matrix, chosen: np.ndarray) -> list[str]:
+        """Names of the coordinates of some loops (c, m) of the first part with any."""
+        of = self._part_of(loops)
+        share = abs(loops[:, chosen & (of == of[chosen][0])]).max(axis=1).toarray().ravel()
+        return [name for name, x in zip(self.names, share, strict=True) if x > DEPENDENT * share.max()]
+
+    def _minimal(self, v: np.ndarray, rows: sp.csr_matrix) -> tuple[np.ndarray, sp.csc_matrix]:
+        """The rates (c,) beginning at v under independent rows (m, c), and loops (c, l) without resistance."""
         effort, slope = self._resisting(v)
-        sizes = np.abs(self.efforts).max(initial=0.0) + np.abs(effort).max(initial=0.0)
-        # where nothing resists, in units of the largest resistance
-        values, turn = np.linalg.eigh(z.T @ (0.5 * (slope + slope.T)) @ z)
-        resists = values > DEPENDENT * np.abs(slope).max(initial=0.0)
-        if (without := z @ turn[:, ~resists]).shape[1]:
-            self._refuse_unlimited(without, sizes)
-        z = z @ turn[:, resists]
+        unresisted, held = _unresisted(rows, slope)
+        sizes = (self._largest(self.efforts) + self._largest(effort))[self.part]
+        if unresisted.shape[1]:
+            self._refuse_unlimited(unresisted, sizes)
+        rows, count = sp.vstack([rows, held], format="csr"), self.part.max(initial=-1) + 1
         for _ in range(_STEPS):
-            left = z.T @ (effort - self.efforts)
-            if np.abs(left).max(initial=0.0) <= _ENOUGH * sizes:
+            unit = self._largest(abs(slope).max(axis=1).toarray().ravel())[self.part]
+            unit[unit == 0.0] = 1.0
+            try:
+                factor = UnsymmetricFactor(
+                    sp.bmat([[sp.diags(1.0 / unit) @ slope, rows.T], [rows, None]], format="csc")
+                )
+            except RuntimeError:  # singular, as resistances of both signs may be
                 break
-            step = -z @ np.linalg.solve(z.T @ slope @ z, left)
-            for halved in range(_HALVINGS):
-                trial = v + 0.5**halved * step
+            right = np.concatenate([(self.efforts - effort) / unit, np.zeros(rows.shape[0])])
+            step = factor.solve(right)[: len(v)]
+            left = np.abs(slope @ step)
+            if (left <= _ENOUGH * sizes).all():
+                return self._without(v + step, unresisted), unresisted
+            # the content falls along the step: a part goes half as far if its slope is larger there than it was
+            share, before = np.ones(count), np.bincount(self.part, step * (effort - self.efforts), count)
+            for _ in range(_HALVINGS):
+                trial = v + share[self.part] * step
                 effort, slope = self._resisting(trial)
-                if np.linalg.norm(z.T @ (effort - self.efforts)) < np.linalg.norm(left):
+                worse = np.abs(np.bincount(self.part, step * (effort - self.efforts), count)) >= np.abs(before)
+                still = self._largest(np.where(left > _ENOUGH * sizes, 1.0, 0.0)) > 0.0  # not at rounding
+                if not (worse & still).any():
                     break
-            else:
-                break  # rounding is left
+                share[worse & still] *= 0.5
             v = trial
-        left = np.abs(z.T @ (effort - self.efforts)).max(initial=0.0)
-        if not left <= np.sqrt(EPS) * (sizes + np.abs(effort).max(initial=0.0)):
-            raise ModelError(
-                f"{self.assembly.topology.label}: no steady flow was found through {_some(self.names)}: {left:.3g} of "
-                f"{sizes:.3g} V (or Pa, K) are left; expected contents that rise with the flow; check the dissipation of these"
-            )
-        return v, without
+        worst = int((np.abs(left) / np.where(sizes > 0.0, sizes, 1.0)).argmax()) if len(v) else 0
+        raise ModelError(
+            f"{self.assembly.topology.label}: no steady flow was found through "
+            f"{_some([n for n, p in zip(self.names, self.part, strict=True) if p == self.part[worst]])}: {left[worst]:.3g} of "
+            f"{sizes[worst]:.3g} V (or Pa, K) are left; expected contents that rise with the flow; check the dissipation of these"
+        )
 
-    def _refuse_unlimited(self, without: np.ndarray, sizes: float) -> None:
-        driven = np.abs(without.T @ self.efforts) > DEPENDENT * sizes
+    def _without(self, v: np.ndarray, loops: sp.csc_matrix) -> np.ndarray:
+        """Rates (c,) without what flows along loops (c, l)."""
+        if not loops.shape[1]:
+            return v
+        return v - loops @ UnsymmetricFactor((loops.T @ loops).tocsc()).solve(loops.T @ v)
+
+    def _refuse_unlimited(self, without: sp.csc_matrix, sizes: np.ndarray) -> None:
+        driven = np.abs(without.T @ self.efforts) > DEPENDENT * self._largest(sizes)[self._part_of(without)]
         if not driven.any():
             return
-        loop = np.abs(without[:, driven]).max(axis=1)
-        members = [name for name, share in zip(self.names, loop, strict=True) if share > DEPENDENT * loop.max()]
+        members = self._members(without, driven)
         sources = [f"{n} {abs(e):g}" for n, e in zip(self.names, self.efforts, strict=True) if e and n in members]
         raise ModelError(
             f"{self.assembly.topology.label}: a steady flow through {_some(members)} is limited by nothing, driven by "
             f"{_some(sources)} V (or Pa, K); expected a resistance in every loop of sources; add a Resistor"
         )
+
+
+def _unresisted(rows: sp.csr_matrix, slope: sp.csr_matrix) -> tuple[sp.csc_matrix, sp.csr_matrix]:
+    """Loops (c, l) that rows (m, c) allow and nothing resists, and rows (l, c) that hold one coordinate of each of them."""
+    even = (slope + slope.T).tocsr()
+    even.eliminate_zeros()
+    # all motions without resistance, then those of them that the rows allow
+    bare, _ = _null_space(even)
+    loops, chosen = _null_space((rows @ bare).tocsr())
+    loops = (bare @ loops).tocsc()
+    loops.eliminate_zeros()
+    loops.sort_indices()
+    return loops, bare[:, chosen].T.tocsr()
+
+
+def _null_space(rows: sp.csr_matrix) -> tuple[sp.csc_matrix, np.ndarray]:
+    """A basis (n, k) of what rows (m, n) leave free, and the number (k,) of the coordinate that each of it moves alone."""
+    n = rows.shape[1]
+    rows = rows[np.diff(rows.indptr) > 0]
+    rows = normalized(rows, np.zeros(rows.shape[0]))[0]
+    of = rank(rows, 1)
+    others = np.setdiff1d(np.arange(n), of.pivots)
+    basis = sp.identity(n, format="csc")[:, others]
+    if len(others) and len(of.pivots):
+        rows = rows[of.independent]
+        follow = UnsymmetricFactor(rows[:, of.pivots].tocsc()).solve(rows[:, others].toarray())
+        basis = basis - sp.identity(n, format="csc")[:, of.pivots] @ sp.csc_matrix(cleared(follow))
+    return basis.tocsc(), others
 
 
 def _some(names: list[str]) -> str:

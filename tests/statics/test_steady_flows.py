@@ -102,6 +102,86 @@ def test_random_resistors_and_sources_against_nodal_analysis(seed):
     assert point.flows["c.charge"] == 0.0
 
 
+def grid(n, wide=1.0):
+    """Resistors along a grid of n x n nodes, the first corner behind a source of 3 V, the last one on earth."""
+    rng, branches = np.random.default_rng(7), [(mse.VoltageSource("source", voltage=3.0), "0,0", "0")]
+    pushed, laplace = np.zeros(n * n), np.zeros((n * n, n * n))
+    for i in range(n):
+        for j in range(n):
+            for di, dj in ((0, 1), (1, 0)):
+                if i + di < n and j + dj < n:
+                    ohm = float(wide ** rng.uniform(-1.0, 1.0))
+                    a, b = i * n + j, (i + di) * n + j + dj
+                    laplace[[a, b, a, b], [a, b, b, a]] += np.array([1.0, 1.0, -1.0, -1.0]) / ohm
+                    last = b == n * n - 1
+                    branches.append(resistor(f"r{a}-{b}", ohm, f"{i},{j}", "0" if last else f"{i + di},{j + dj}"))
+    inside = slice(1, n * n - 1)
+    pushed[inside] = -3.0 * laplace[inside, 0]
+    e = np.concatenate([[3.0], np.linalg.solve(laplace[inside, inside], pushed[inside]), [0.0]])
+    return branches, e
+
+
+@pytest.mark.parametrize("wide", [10.0, 1e6])
+def test_currents_in_a_grid_of_resistors(wide):
+    """For resistances between 1/wide and wide ohm: a small one beside a large one is one, too."""
+    branches, e = grid(9, wide)
+    point = wired(mse.MSystem("grid"), *branches).find_working_point()
+    for obj, *_ in branches[1:]:
+        a, b = map(int, obj.name[1:].split("-"))
+        flow = point.flows[f"{obj.name}.charge"]
+        assert flow == pytest.approx(
+            (e[a] - e[b]) / obj.resistance, rel=1e-6, abs=1e-9 * abs(point.flows["source.charge"])
+        )
+
+
+def test_parts_of_other_sizes_do_not_disturb_each_other():
+    """Microvolts in one circuit, a thousand bar in another one that has lamps."""
+    system = wired(
+        mse.MSystem("two"),
+        (mse.VoltageSource("small", voltage=1e-6), "a", "0"),
+        (Lamp("little"), "a", "0"),
+        (mse.VoltageSource("large", voltage=1e4), "b", "0"),
+        (Lamp("bright"), "b", "0"),
+    )
+    pump, duct = mse.PressureSource("pump", pressure=1e8), mse.FlowResistance("duct", resistance=1e9)
+    wired(system, (pump, "p", "0"), (duct, "p", "0"))
+    point = system.find_working_point()
+    for lamp, volt in (("little", 1e-6), ("bright", 1e4)):
+        i = point.flows[f"{lamp}.charge"]
+        assert 2.0 * i + 30.0 * i**3 == pytest.approx(volt, rel=1e-12)
+    assert point.flows["duct.volume"] == pytest.approx(0.1, rel=1e-12)
+
+
+class Pair(mse.MObject):
+    """Two wires that share one resistance: only the sum of their currents is resisted."""
+
+    frame_names = ()
+    coordinate_names = (
+        mse.coordinate("one", unit="C", ports=("1+", "1-")),
+        mse.coordinate("two", unit="C", ports=("2+", "2-")),
+    )
+
+    def dissipation(self, frames, q, v):
+        return 0.5 * 4.0 * (v[0] + v[1]) ** 2
+
+
+def test_a_current_between_coordinates_that_nothing_resists_stays_zero():
+    """Two wires in parallel share the current; round the loop of both nothing drives or resists one."""
+    pair, source = Pair("pair"), mse.VoltageSource("source", voltage=8.0)
+    system = mse.MSystem("shared")
+    system.add(pair), system.add(source)
+    system.connect("source.+", "pair.1+", "pair.2+")
+    system.connect("source.-", "pair.1-", "pair.2-", system.earth)
+    flows = system.find_working_point().flows
+    assert [flows[f"pair.{k}"] for k in ("one", "two")] == pytest.approx([1.0, 1.0], rel=1e-12)
+    alone = mse.MSystem("alone")
+    alone.add(Pair("pair")), alone.add(mse.VoltageSource("source", voltage=8.0))
+    alone.connect("source.+", "pair.1+")
+    alone.connect("pair.1-", "pair.2+")
+    alone.connect("source.-", "pair.2-", alone.earth)
+    assert alone.find_working_point().flows["pair.one"] == pytest.approx(0.5, rel=1e-12)
+
+
 class Lamp(mse.MObject):
     """D = a v^2/2 + b v^4/4: a resistance that rises with its current."""
 
