@@ -32,7 +32,9 @@ def within(null: sp.csc_matrix, local: int, inside: np.ndarray) -> tuple[sp.csc_
     here, apart = (met == own) & (own > 0), met == 0
     # of motions that move both, combinations that stay inside are orthogonal to all other motions
     shared = columns[:, ~here & ~apart].toarray()
-    turn, outside, _ = np.linalg.svd(shared[~inside].T, full_matrices=True)
+    across = shared[~inside].T
+    # all singular vectors of the motions, but not those of the coordinates, which are many
+    turn, outside, _ = np.linalg.svd(across, full_matrices=len(across) > across.shape[1])
     shares = np.zeros(shared.shape[1])
     shares[: len(outside)] = outside**2
     among = alone(1.0 - shares)
