@@ -42,6 +42,12 @@ class GroupInertia:
             if self.cls.defines("kinetic" if law == "momenta" else law):
                 self._records[law] = Together(self.objects, law, self.shape._replace(values=values))
 
+    def recorded(self, law: str, values: int) -> Together:
+        """The records of a law of all elements, kept for the next moment: each is compared with its law only once."""
+        if law not in self._records or self._records[law].shape.values != values:
+            self._records[law] = Together(self.objects, law, self.shape._replace(values=values))
+        return self._records[law]
+
     def _places(self, at: Configuration) -> Places:
         g = self.group
         return [(at.frames(f), at.q[i]) for f, i in zip(g.frames, g.internal, strict=True)]

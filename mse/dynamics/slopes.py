@@ -16,7 +16,6 @@ import numpy as np
 from ..elements import laws, velocity_laws
 from ..elements.differentiation import SLOW, VANISHED, directions
 from ..elements.law_record import rows_of
-from ..elements.recorded_laws import Together
 from ..elements.records import FIELD, MOTION
 from ..errors import ModelError
 from ..linear.skew_parts import DAMPING
@@ -93,8 +92,7 @@ def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray
     """Slopes (E, n, n) of forces by positions and by velocities, by records of a law."""
     n = part.shape.size
     first = 0 if law == "power" else 1  # before its forces stands a coenergy or content
-    together = Together(part.objects, law, part.shape._replace(values=first + n))
-    _, by_x, by_v = together.evaluate(rows_of(part._places(at)), given, 2)
+    _, by_x, by_v = part.recorded(law, first + n).evaluate(rows_of(part._places(at)), given, 2)
     return tuple(np.where(np.abs(x) <= VANISHED, 0.0, x) for x in (by_x[:, first:], by_v))
 
 

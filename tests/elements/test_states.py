@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counting import made_of
 from scipy.integrate import solve_ivp
 
 import mse
 from mse.elements.parameters import Real
+from mse.elements.recorded_laws import Together
 
 STIFFNESS, DAMPING, MASS = 100.0, 2.0, 1.0
 
@@ -158,3 +160,13 @@ def test_a_wrong_number_of_rates_is_refused():
 
     with pytest.raises(mse.ModelError, match="gives 1 rates; expected 2, one for each of first, second"):
         cart(Short("short")).find_working_point()
+
+
+def test_motions_compare_records_with_laws_once(monkeypatch):
+    """Longer motions make no more records."""
+    system, made, counts = cart(Filtered("filter", gain=200.0)), made_of(monkeypatch, Together), []
+    for duration in (0.1, 0.1, 0.4):
+        begun = len(made)
+        system.simulate(duration=duration, dt=0.1, initial={"guide.displacement": 0.1})
+        counts.append(len(made) - begun)
+    assert counts[1] == counts[2]
