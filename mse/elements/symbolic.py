@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,12 +11,12 @@ from ..errors import ModelError, nearest_name
 from ..pose import Pose
 from ..validation.arguments import mapping, shown
 from .base import MObject, class_name
-from .coordinates import Coordinate, coordinate, declared
+from .coordinates import Coordinate, coordinate
 from .expression_trees import checked, evaluated
 from .parameters import Real
 
 _SCALARS = ("T", "V", "D")
-_LAWS = (*_SCALARS, "forces", "constraints", "flow_constraints")
+_LAWS = (*_SCALARS, "forces", "constraints", "flow_constraints", "states")
 _REST = ("V", "constraints")  # which take no rates
 _TAKEN = ("name", "at", "loss", "temperature")  # arguments of elements, besides the members of their class
 
@@ -39,6 +39,9 @@ class SymbolicElement(MObject):
         What is held at zero, of q.
     flow_constraints : sequence of expression
         What is held at zero, of q and linear in q'.
+    states : mapping
+        Rates of variables s by variable, ``{s: f}`` for ``s' = f``, of q, q' and s; or ``{s: ({s: m, ...}, f)}`` for rows of
+        ``M s' = f``.  Forces may have states, too.
     parameters : mapping
         Values by symbol; they are parameters of the element.
 
@@ -68,7 +71,7 @@ class SymbolicElement(MObject):
 
     def __init__(
         self, name: str, *, coordinates: Any = (), T: Any = None, V: Any = None, D: Any = None, forces: Any = None,
-        constraints: Any = (), flow_constraints: Any = (), parameters: Any = MappingProxyType({}),
+        constraints: Any = (), flow_constraints: Any = (), states: Any = None, parameters: Any = MappingProxyType({}),
         at: Pose | None = None, **given: Any,
     ):  # fmt: skip
         # laws are the class's already; a file gives values by name
@@ -77,11 +80,12 @@ class SymbolicElement(MObject):
 
     @classmethod
     def _of_options(cls, options: Mapping[str, Any]) -> type[MObject]:
-        if options.keys() != {"coordinates", "laws", "symbols"}:
+        # files leave out what is empty, such as coordinates where all are states
+        if not {"laws"} <= options.keys() <= {"coordinates", "laws", "symbols"}:
             raise ModelError(
                 f"SymbolicElement: it has {', '.join(options) or 'no options'}; expected coordinates, laws and symbols"
             )
-        return _made(options["coordinates"], options["laws"], tuple(options["symbols"]))
+        return _made(options.get("coordinates", {}), options["laws"], tuple(options.get("symbols", ())))
 
     @staticmethod
     def from_lagranges(name: str, method: Any, *, parameters: Mapping[Any, float]) -> SymbolicElement:
@@ -105,8 +109,47 @@ class SymbolicElement(MObject):
 
         return SymbolicElement(name, parameters=parameters, **of_lagranges(method))
 
+    @staticmethod
+    def from_kanes(name: str, method: Any, *, parameters: Mapping[Any, float]) -> SymbolicElement:
+        """The element of SymPy's ``KanesMethod``, whose coordinates and speeds are states with ``M s' = f``.
+
+        Parameters
+        ----------
+        name : str
+            Name within its system.
+        method : sympy.physics.mechanics.KanesMethod
+            The method, after ``kanes_equations``; speeds may depend on others, as in rolling.
+        parameters : mapping
+            Values by symbol.
+
+        Returns
+        -------
+        SymbolicElement
+            The element.
+
+        Raises
+        ------
+        ModelError
+            The method has not formed its equations.
+
+        Examples
+        --------
+        >>> import sympy
+        >>> from sympy.physics.mechanics import KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols
+        >>> (x, v), (m, k), N, P = dynamicsymbols("x v"), sympy.symbols("m k"), ReferenceFrame("N"), Point("P")
+        >>> P.set_vel(N, v * N.x)
+        >>> method = KanesMethod(N, q_ind=[x], u_ind=[v], kd_eqs=[x.diff() - v])
+        >>> method.kanes_equations([Particle("body", P, m)], [(P, -k * x * N.x)])
+        (Matrix([[-k*x(t)]]), Matrix([[-m*Derivative(v(t), t)]]))
+        >>> mse.SymbolicElement.from_kanes("oscillator", method, parameters={m: 2.0, k: 8.0}).state_names
+        ('x', 'v')
+        """
+        from .symbols import of_kanes
+
+        return SymbolicElement(name, parameters=parameters, **of_kanes(name, method))
+
     def options(self):
-        coordinates = {str(c): [c.domain, c.unit] for c in declared(self)}
+        coordinates = {name: list(kind) for name, kind in self._kinds.items()}
         return {"coordinates": coordinates, "laws": self._laws, "symbols": dict.fromkeys(self._symbols, "")}
 
     def __reduce__(self):
@@ -151,6 +194,9 @@ def _made(
             raise ModelError(
                 f"{who}: no law {shown(law)}{nearest_name(law, _LAWS)}; expected some of {', '.join(_LAWS)}"
             )
+        if law == "states":
+            _check_states(trees, names, rates, parameters, who)
+            continue
         pairs = law != "forces" or (isinstance(trees, list) and all(isinstance(x, list) and len(x) == 2 for x in trees))
         if not pairs or not (law in _SCALARS or isinstance(trees, list)):
             raise ModelError(
@@ -161,6 +207,7 @@ def _made(
                 f"{who}: forces are given on {shown(unknown[0])}; expected coordinates: {', '.join(names)}"
             )
         here = [*names, *([] if law in _REST else rates), *parameters]
+        here += [name for name, *_ in laws.get("states", ()) if law == "forces"]
         for tree in [trees] if law in _SCALARS else [tree for _, tree in trees] if law == "forces" else trees:
             checked(tree, here, f"{who}: {law}")
     for name in parameters:
@@ -177,14 +224,49 @@ def _made(
 _CLASSES: dict[str, type[SymbolicElement]] = {}
 
 
+def _check_states(trees: Any, names: Sequence[str], rates: Sequence[str], parameters: Sequence[str], who: str) -> None:
+    """Refuse states that are no list of names, rates and rows of M, or whose trees have unknown names."""
+    given = trees if isinstance(trees, list) else [None]
+    if not all(
+        isinstance(one, list) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[2], list)
+        for one in given
+    ) or not all(isinstance(entry, list) and len(entry) == 2 for one in given for entry in one[2]):
+        raise ModelError(
+            f"{who}: states is {shown(trees)}; expected a list of a name, its rate, and its row of M, each"
+        )
+    states = [one[0] for one in trees]
+    if len({*states, *names}) < len(states) + len(names):
+        raise ModelError(
+            f"{who}: its states and coordinates are {', '.join([*names, *states])}; expected different names"
+        )
+    known = [*names, *rates, *states, *parameters]
+    for name, rate, row in trees:
+        checked(rate, known, f"{who}: rate of {name}")
+        for column, tree in row:
+            checked(tree, known, f"{who}: row of {name}")
+            if column not in states:
+                raise ModelError(
+                    f"{who}: the row of {name} has the rate of {shown(column)}; expected states: {', '.join(states)}"
+                )
+
+
 def _defined(
     coordinates: Mapping[str, Any], laws: Mapping[str, Any], parameters: tuple[str, ...]
 ) -> type[SymbolicElement]:
-    names = list(coordinates)
+    names, states = list(coordinates), [name for name, *_ in laws.get("states", ())]
+    rows = [{states.index(column): tree for column, tree in row} for *_, row in laws.get("states", ())]
+
+    def of(self, q, v=()):
+        known = dict(zip((*names, *states), q, strict=True)) | dict(zip((f"{n}'" for n in names), v, strict=False))
+        return known | {p: getattr(self, p) for p in parameters}
 
     def value(self, tree, q, v=()):
-        known = dict(zip(names, q, strict=True)) | dict(zip((f"{n}'" for n in names), v, strict=False))
-        return evaluated(tree, known | {p: getattr(self, p) for p in parameters})
+        return evaluated(tree, of(self, q, v))
+
+    def state_rates(self, frames, q, v, given):
+        known = of(self, q, v)
+        mass = [[evaluated(row[k], known) if k in row else 0.0 for k in range(len(states))] for row in rows]
+        return mass, [evaluated(rate, known) for _, rate, _ in laws["states"]]
 
     def power(self, frames, q, v, given):
         return sum(value(self, tree, q, given.v) * v[names.index(n)] for n, tree in laws["forces"])
@@ -199,12 +281,15 @@ def _defined(
             "flow_constraint",
             lambda self, frames, q, v: [value(self, x, q, v) for x in laws["flow_constraints"]],
         ),
+        "states": ("state_rates", state_rates),
     }
     kinds = tuple(Coordinate(name, *kind) for name, kind in coordinates.items())
     body = {
         "__module__": __name__,
         "__qualname__": "SymbolicElement",
         "coordinate_names": kinds,
+        "state_names": tuple(states),
+        "_kinds": dict(coordinates),
         "_laws": dict(laws),
         "_symbols": parameters,
     }

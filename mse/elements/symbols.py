@@ -189,16 +189,24 @@ def as_trees(who: str, coordinates: Any, laws: Mapping[str, Any]) -> tuple[dict[
     sp = sympy()
     symbols = [sp.sympify(q) for q in coordinates]
     names = {q: str(q.func) if q.is_Function else str(q) for q in symbols}
-    if not names:
+    states = {sp.sympify(s): x for s, x in laws.get("states", {}).items()}
+    if not names and not states:
         raise ModelError(f"{who}: no coordinates; expected at least one, such as coordinates=[dynamicsymbols('q')]")
     units = coordinates if isinstance(coordinates, Mapping) else {}
     given = {
         names[sp.sympify(q)]: [units[q].domain, units[q].unit] if q in units else [GENERALIZED, ""] for q in coordinates
     }
     trees: dict[str, Any] = {}
+    both = names | {s: str(s.func) if s.is_Function else str(s) for s in states}
     for law, x in laws.items():
-        put = functools.partial(_tree, names=names, who=f"{who}: {law}")
-        if law == "forces":
+        put = functools.partial(_tree, names=both, who=f"{who}: {law}")
+        if law == "states":
+            trees[law] = []
+            for state, given_rate in states.items():
+                row, rate = given_rate if isinstance(given_rate, tuple) else ({state: 1}, given_rate)
+                row = [[both.get(sp.sympify(s), str(s)), put(sp.sympify(m))] for s, m in row.items()]
+                trees[law].append([both[state], put(sp.sympify(rate)), row])
+        elif law == "forces":
             unknown = [str(q) for q in x if sp.sympify(q) not in names]
             if unknown:
                 raise ModelError(f"{who}: forces are given on {unknown[0]}; expected coordinates: {', '.join(given)}")
@@ -250,7 +258,7 @@ def of_lagranges(method: Any) -> dict[str, Any]:
     t = mechanics().dynamicsymbols._t
     q, lagrangian = list(method.q), method._L[0]
     rates = [x.diff(t) for x in q]
-    still = lagrangian.subs(dict.fromkeys(rates, 0))
+    still = sp.sympify(lagrangian).xreplace(dict.fromkeys(rates, sp.Integer(0)))  # subs would compare all with all
     found: dict[str, Any] = {"coordinates": q, "T": lagrangian - still, "V": -still}
     loads = method.forcelist or ()
     if loads:
@@ -266,3 +274,17 @@ def of_lagranges(method: Any) -> dict[str, Any]:
     if all_rows[len(positions) :]:
         found["flow_constraints"] = all_rows[len(positions) :]
     return found
+
+
+def of_kanes(name: str, method: Any) -> dict[str, Any]:
+    """The arguments of a :class:`.SymbolicElement` from SymPy's ``KanesMethod``."""
+    try:
+        mass, forcing = method.mass_matrix_full, method.forcing_full
+    except (ValueError, AttributeError) as error:
+        raise ModelError(
+            f"SymbolicElement {name!r}: its KanesMethod has no equations ({error}); expected formed ones; call "
+            "method.kanes_equations(bodies, loads) first"
+        ) from error
+    states = [*method.q, *method.u]
+    rows = ({s: m for s, m in zip(states, mass.row(k), strict=True) if m != 0} for k in range(len(states)))
+    return {"states": {s: (row, f) for s, row, f in zip(states, rows, forcing, strict=True)}}

@@ -112,6 +112,80 @@ def test_forces_of_lagranges_method():
     assert modes.frequencies_hz[0] == pytest.approx(np.sqrt(9.81 / 0.5) / (2 * np.pi), rel=1e-12)
 
 
+# -- states -------------------------------------------------------------------------------------------------------
+SLOPE, SPIN = 0.2, 1.5
+KNIFE = dict(zip(sympy.symbols("m J g a"), (2.0, 0.3, 9.81, SLOPE), strict=True))
+
+
+def knife_edge(dependent: bool) -> mechanics.KanesMethod:
+    """A blade on a slope that slides along itself: with its own speed, or with speeds along x and y that depend on each other."""
+    x, y, turn, u, w = mechanics.dynamicsymbols("x y turn u w")
+    mass, inertia, gravity, slope = KNIFE
+    frame, origin = mechanics.ReferenceFrame("N"), mechanics.Point("O")
+    origin.set_vel(frame, 0)
+    blade = frame.orientnew("A", "Axis", [turn, frame.z])
+    blade.set_ang_vel(frame, w * frame.z)
+    center = origin.locatenew("P", x * frame.x + y * frame.y)
+    if dependent:
+        along, across = mechanics.dynamicsymbols("ux uy")
+        center.set_vel(frame, along * frame.x + across * frame.y)
+        method = mechanics.KanesMethod(
+            frame, q_ind=[x, y, turn], u_ind=[along, w], u_dependent=[across],
+            kd_eqs=[x.diff() - along, y.diff() - across, turn.diff() - w],
+            velocity_constraints=[along * sympy.sin(turn) - across * sympy.cos(turn)],
+        )  # fmt: skip
+    else:
+        center.set_vel(frame, u * blade.x)
+        rates = [x.diff() - u * sympy.cos(turn), y.diff() - u * sympy.sin(turn), turn.diff() - w]
+        method = mechanics.KanesMethod(frame, q_ind=[x, y, turn], u_ind=[u, w], kd_eqs=rates)
+    body = mechanics.RigidBody("body", center, blade, mass, (mechanics.inertia(blade, 0, 0, inertia), center))
+    method.kanes_equations([body], [(center, mass * gravity * sympy.sin(slope) * frame.x)])
+    return method
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_a_knife_edge_of_kanes_method_swings_along_its_slope(dependent):
+    """x = g sin(a)/(2 w^2) sin^2(w t), and across the blade acts the force 2 m g sin(a) sin(w t)."""
+    system = holding(mse.SymbolicElement.from_kanes("blade", knife_edge(dependent), parameters=KNIFE))
+    assert system["blade"].state_names[:3] == ("x", "y", "turn")
+    run = system.simulate(duration=1.0, dt=0.1, initial={"blade.w": SPIN})
+    pull, turned = 9.81 * np.sin(SLOPE), SPIN * run.time
+    assert run["blade.x"] == pytest.approx(pull / (2.0 * SPIN**2) * np.sin(turned) ** 2, abs=1e-8)
+    assert run["blade.turn"] == pytest.approx(turned, abs=1e-9)
+    speed = np.hypot(run["blade.ux"], run["blade.uy"]) if dependent else run["blade.u"]
+    force = 2.0 * (speed * SPIN + pull * np.sin(run["blade.turn"]))  # m (u w + g sin(a) sin(turn))
+    assert force == pytest.approx(2.0 * 2.0 * pull * np.sin(turned), abs=1e-7)
+
+
+def test_a_pendulum_of_kanes_method_has_the_frequency_of_lagranges():
+    x, u = mechanics.dynamicsymbols("x u")
+    frame, origin = mechanics.ReferenceFrame("N"), mechanics.Point("O")
+    origin.set_vel(frame, 0)
+    rod = frame.orientnew("A", "Axis", [x, frame.z])
+    rod.set_ang_vel(frame, u * frame.z)
+    bob = origin.locatenew("P", -l * rod.y)
+    bob.v2pt_theory(origin, frame, rod)
+    method = mechanics.KanesMethod(frame, q_ind=[x], u_ind=[u], kd_eqs=[x.diff() - u])
+    with pytest.raises(
+        mse.ModelError, match=r"'early': its KanesMethod has no equations.*call method\.kanes_equations"
+    ):
+        mse.SymbolicElement.from_kanes("early", method, parameters=VALUES)
+    method.kanes_equations([mechanics.Particle("bob", bob, m)], [(bob, -m * g * frame.y)])
+    point = holding(mse.SymbolicElement.from_kanes("swing", method, parameters=VALUES)).find_working_point()
+    poles = np.linalg.eigvals(point.linearize().state_space().A)
+    assert np.abs(poles) == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-10)
+
+
+def test_states_filter_a_force():
+    s = mechanics.dynamicsymbols("s")
+    laws = {"T": q.diff() ** 2 / 2, "V": 50 * q**2, "D": q.diff() ** 2, "forces": {q: -k * s}}
+    by_hand = np.roots(np.polyadd(np.polymul([1.0, 20.0], [1.0, 2.0, 100.0]), [300.0 * 20.0]))
+    for rates in ({s: 20 * (q - s)}, {s: ({s: c / 20}, c * (q - s))}):
+        element = mse.SymbolicElement("filtered", coordinates=[q], states=rates, parameters={k: 300.0, c: 3.0}, **laws)
+        poles = np.linalg.eigvals(holding(element).find_working_point().linearize().state_space().A)
+        np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(by_hand), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("law", "at"),
     [
@@ -137,6 +211,27 @@ def test_files_hold_trees_and_are_read_without_sympy(tmp_path, monkeypatch):
     np.testing.assert_array_equal(
         read.find_working_point().linearize().K.toarray(), system.find_working_point().linearize().K.toarray()
     )
+
+
+def test_states_are_in_files(tmp_path, monkeypatch):
+    path, element = (
+        tmp_path / "knife.json",
+        mse.SymbolicElement.from_kanes("blade", knife_edge(False), parameters=KNIFE),
+    )
+    holding(element).save(path)
+    monkeypatch.setitem(__import__("sys").modules, "sympy", None)
+    read = mse.read_model(path)
+    assert read["blade"].options() == element.options() and type(read["blade"]) is type(element)
+    data = json.loads(path.read_text())
+    (found,) = [o for o in data["system"]["objects"] if o["name"] == "blade"]
+    for states, words in (
+        (3, "states is 3"), ([["x", 1.0]], "a name, its rate, and its row"), ([["x", 1.0, [["y", 1.0]]]], "has the rate of 'y'"),
+        ([["x", "secret", []]], "rate of x has secret"), ([["x", 1.0, []], ["x", 1.0, []]], "different names"),
+    ):  # fmt: skip
+        found["options"]["laws"]["states"] = states
+        path.write_text(json.dumps(data))
+        with pytest.raises(mse.FileError, match=words):
+            mse.read_model(path)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +260,11 @@ def test_elements_with_the_same_laws_are_of_one_class_and_can_be_pickled():
     assert type(one) is type(other) and type(one) is not type(pendulum("third", V=2 * V))
     again = pickle.loads(pickle.dumps(other))
     assert type(again) is type(other) and again.l == 2.0 and again.name == "other"
+
+
+def test_laws_without_parameters_are_read_again(tmp_path):
+    holding(mse.SymbolicElement("plain", coordinates=[q], V=q**2)).save(tmp_path / "plain.json")
+    assert mse.read_model(tmp_path / "plain.json")["plain"].energy((), [3.0]) == 9.0
 
 
 # -- bad input ----------------------------------------------------------------------------------------------------
