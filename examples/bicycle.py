@@ -70,7 +70,7 @@ print(np.round(eigenvalues[eigenvalues != 0.0], 8))
 # Over speed, with the speeds at which straight running becomes stable and unstable.
 trace = bicycle.find_steady_motion({"pose.x": 3.0}).trace("pose.x'", 8.0, points=5)
 weave, capsize = trace.limits
-print(f"weave speed {weave:.5f} m/s, capsize speed {capsize:.5f} m/s")
+print(f"weave speed {weave:.4f} m/s, capsize speed {capsize:.4f} m/s")
 
 # %%
 # A push at 5 m/s: it comes back upright, and goes elsewhere.

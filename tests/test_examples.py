@@ -26,7 +26,7 @@ SAYS = {
     "slider_crank": "torque from -21.685 to 22.320 N m",
     "four_bar_in_space": "crank at 1 s: 7.802163426 rad, known 7.802163426 rad",
     "rotor": "unstable above 300.000000 rad/s, by hand 300.000000 rad/s",
-    "bicycle": "weave speed 4.29238 m/s, capsize speed 6.02426 m/s",
+    "bicycle": "weave speed 4.2924 m/s, capsize speed 6.0243 m/s",
     "flexure_stage": "by hand: 13.4 times its weight",
     "hexapod": "they lift 196.200000 N, the platform weighs 196.200000 N",
     "double_pendulum_on_blades": "along y by hand: 0.6490 and 1.4938 Hz",
