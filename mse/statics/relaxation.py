@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,7 @@ from .following import foreseen_motion, motion_between
 from .history import Iteration, Outcome, Steps, steps_table
 from .merit_function import MeritFunction
 from .options import SearchOptions
+from .pull_in import pulled_in
 from .search import Search, SearchState
 from .stages import Reached, Stage, loads_from_little, stages, stiffness_ratios
 from .steady_flows import changed_flows
@@ -131,7 +132,10 @@ class Relaxation(Shown):
                 task.tell(step.number + 1, "residual %.1e", step.residual)
             result = self.result()
             if throw and not result.converged:
-                raise WorkingPointError(failures.message(self._now.merit, self._now.point, result), result)
+                told = pulled_in(result, partial(_again, result)) or failures.message(
+                    self._now.merit, self._now.point, result
+                )
+                raise WorkingPointError(told, result)
             return task.finished(self._settled(result, throw))
 
     def _settled(self, result: WorkingPoint, throw: bool) -> WorkingPoint:
@@ -167,6 +171,13 @@ class Relaxation(Shown):
             Its ``converged`` says whether it is an equilibrium.
         """
         return self._search.result(self._now, self._outcome)
+
+
+def _again(failed: WorkingPoint, topology: Topology, assembly: Assembly, start: WorkingPoint | None) -> WorkingPoint:
+    """The search of a variant of a system whose search has failed, without raising."""
+    return relaxation(topology, assembly, seek=failed.seek, load_factor=failed.load_factor, start=start).run(
+        throw=False
+    )
 
 
 @one_thread
