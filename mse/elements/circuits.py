@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ModelError
+from ..validation.arguments import real
 from .base import MObject
 from .coordinates import coordinate
 from .parameters import Real
@@ -89,13 +90,13 @@ class Coupling(Real):
     """A coupling of two windings, between -1 and 1."""
 
     def checked(self, obj, value) -> float:
-        found = super().checked(obj, value)
-        if abs(found) == 1.0:
+        given = real(value)
+        if given is not None and abs(given) >= 1.0:
             raise ModelError(
-                f"{obj.label}: {self.name} is {found:g}; expected a number between -1 and 1, since windings without leakage "
+                f"{obj.label}: {self.name} is {given:g}; expected a number between -1 and 1, since windings without leakage "
                 "store no energy for some currents; give 0.9999, or write an element with a constraint for an ideal transformer"
             )
-        return found
+        return super().checked(obj, value)
 
 
 class Transformer(MObject):

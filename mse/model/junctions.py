@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..elements.base import MObject
 from ..elements.ports import Port, ports_of
+from .ideal_sources import open_sources, refuse_cuts, refuse_loops
 
 
 class Junction(MObject):
@@ -54,10 +55,11 @@ class Met(NamedTuple):
 
 
 class Junctions(NamedTuple):
-    """All junctions of a system, and the references of its parts that float."""
+    """All junctions of a system, the references of its parts that float, and sources that are not connected."""
 
     all: tuple[Met, ...]
     references: tuple[str, ...]
+    open: tuple[str, ...] = ()
 
     @property
     def reference(self) -> dict[str, float]:
@@ -98,8 +100,11 @@ def joined(elements: Sequence[Any], connections: Sequence[tuple[Port, ...]], pat
     ends: dict[int, list[int]] = {}
     for k, port in enumerate(ports):
         ends.setdefault(port.coordinate, []).append(int(of[k]))
-    links = np.array([(x[0], x[1] if len(x) > 1 else of[earth]) for x in ends.values()], dtype=int)
-    part = _groups(int(of.max()) + 1, links)
+    both = {c: (x[0], x[1] if len(x) > 1 else int(of[earth])) for c, x in ends.items()}
+    refuse_loops(elements, both)
+    alone = np.bincount(of) == 1
+    refuse_cuts(elements, both, alone, _groups)
+    part = _groups(int(of.max()) + 1, np.array(list(both.values()), dtype=int))
     members: dict[int, list[_Port]] = {}
     for k, port in enumerate(ports):
         members.setdefault(int(of[k]), []).append(port)
@@ -118,7 +123,7 @@ def joined(elements: Sequence[Any], connections: Sequence[tuple[Port, ...]], pat
             continue
         row = Junction(names[0], signs) if len(signs) else None
         found.append(Met(names, row, coordinates, signs))
-    return Junctions(tuple(found), tuple(references))
+    return Junctions(tuple(found), tuple(references), open_sources(elements, both, alone))
 
 
 def _ports(elements: Sequence[Any]) -> Iterator[_Port]:

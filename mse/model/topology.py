@@ -162,7 +162,11 @@ class Topology:
             f"took {path} for the reference of efforts, at zero, since its part of the circuit is not connected to earth"
             for path in self.junctions.references
         ]
-        return [*dict.fromkeys(filter(None, plain)), *floating]
+        idle = [
+            f"took {path} for a source that drives nothing, since a port of it is connected to nothing; connect both of its ports"
+            for path in self.junctions.open
+        ]
+        return [*dict.fromkeys(filter(None, plain)), *floating, *idle]
 
     @cached_property
     def may_spin(self) -> bool:

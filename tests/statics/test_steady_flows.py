@@ -297,7 +297,10 @@ FED = (source("one", 5.0), resistor("r", 2.0, "a", "0"), (mse.CurrentSource("fee
 @pytest.mark.parametrize(
     "branches, told",
     [
-        (SHORTED, "one.charge, two.charge is limited by nothing"),
+        (
+            SHORTED,
+            "VoltageSource 'one', VoltageSource 'two': a loop of ideal sources, 5 V against 3 V; expected something between",
+        ),
         (COIL, "one.charge, coil.charge is limited by nothing"),
         (FED, "currents of feed.charge 1 A do not add up"),
     ],

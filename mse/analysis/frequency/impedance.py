@@ -36,8 +36,8 @@ def impedance(model: LinearModel, where: str, frequencies_hz: ArrayLike) -> np.n
         reaction=sp.csr_matrix((1, prescribed)), rate=None,
     )  # fmt: skip
     moved = frequency_response(probed, f).values[:, 0, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return 1.0 / (2j * np.pi * f * moved)
+    out = np.full(len(f), np.inf + 0j)  # where nothing can flow
+    return np.divide(1.0, 2j * np.pi * f * moved, out=out, where=moved != 0.0)
 
 
 def _coordinate(model: LinearModel, where: str) -> int:
