@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..validation.arguments import LARGEST
-from ..validation.matrices import negative
+from ..validation.matrices import first_negative, negative
 from .base import MObject
 from .definitions import INSTEAD
 from .differentiation import SLOW, VANISHED, directions
@@ -53,12 +53,11 @@ def matrices(
         second = next(_at_rest(objects, law, 1, 2, places, notes, flows))[2]
         return np.where(np.abs(second) > VANISHED, second, 0.0)
     values, slopes, second = map(np.array, zip(*_at_rest(objects, law, 1, 2, places, notes), strict=True))
-    for e, obj in enumerate(objects):
-        _refuse_irregular(obj, law, values[:, e, 0], slopes[:, e, 0], second[:, e])
+    for e in np.flatnonzero(_maybe_irregular(values[:, :, 0], slopes[:, :, 0], second)):
+        _refuse_irregular(objects[e], law, values[:, e, 0], slopes[:, e, 0], second[:, e])
     found = np.where(np.abs(second[0]) > VANISHED, second[0], 0.0)
-    if law == "dissipation":
-        for obj, m in zip(objects, found, strict=True):
-            _refuse_feeding(obj, m)
+    if law == "dissipation" and (e := first_negative(found)) is not None:
+        _refuse_feeding(objects[e], found[e])
     return found
 
 
@@ -142,6 +141,16 @@ def _refuse_jumping(obj: MObject, forces: np.ndarray, slopes: np.ndarray) -> Non
         )
 
 
+def _maybe_irregular(values: np.ndarray, slopes: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Which laws (E,) are not plainly quadratic, by values (4, E), slopes (4, E, n) and second derivatives (4, E, n, n)."""
+    with np.errstate(invalid="ignore"):
+        size = np.abs(second).max(axis=(0, 2, 3), initial=0.0)
+        spread = np.abs(second - second[0]).max(axis=(0, 2, 3), initial=0.0)
+        linear = np.maximum(np.abs(values).max(axis=0), np.abs(slopes).max(axis=(0, 2), initial=0.0))
+        # not a number is none of these
+        return ~((size <= LARGEST) & (linear <= VANISHED) & (spread <= np.maximum(VANISHED, _ALIKE * size)))
+
+
 def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.ndarray, second: np.ndarray) -> None:
     """Refuse a law that has no second derivatives at rest (4, n, n), or values (4,) or slopes (4, n) there."""
     finite = [np.all(np.abs(x) <= LARGEST) for x in (values, slopes, second)]
@@ -172,7 +181,7 @@ def _refuse(obj: MObject, law: str, told: str, expected: str) -> None:
 
 
 def _refuse_feeding(obj: MObject, m: np.ndarray) -> None:
-    if np.any(m) and (found := negative(m)):
+    if found := negative(m):
         raise ModelError(
             f"{obj.label}: its dissipation {found} among its second derivatives by velocities, so it feeds energy into motions; "
             "expected a content that no velocity makes negative; drive it by a controller where that is meant"
