@@ -14,8 +14,9 @@ Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
 Damping       EddyCurrentDamper
-Circuits      Resistor, Capacitor, Inductor, Transformer, VoltageSource, CurrentSource
+Circuits      Resistor, Capacitor, Inductor, Transformer, VoltageSource, CurrentSource, Amplifier, Gyrator
 Fluids        FlowResistance, Inertance, Compliance, Accumulator, PressureSource, HydraulicCylinder
+Heat          HeatCapacity, HeatConductor, TemperatureSource, Heater, ThermalSpring
 Transducers   VoiceCoil, PlateCapacitor, PiezoStack
 Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
 Losses        LossTable, Zener, Thermoelastic, SurfaceLoss
@@ -38,6 +39,7 @@ Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPoint
 import typing as _typing
 
 from .elements import Accumulator as Accumulator
+from .elements import Amplifier as Amplifier
 from .elements import Beam as Beam
 from .elements import Bushing as Bushing
 from .elements import Capacitor as Capacitor
@@ -52,6 +54,10 @@ from .elements import ForceActuator as ForceActuator
 from .elements import ForceSensor as ForceSensor
 from .elements import GasSpring as GasSpring
 from .elements import Gear as Gear
+from .elements import Gyrator as Gyrator
+from .elements import HeatCapacity as HeatCapacity
+from .elements import HeatConductor as HeatConductor
+from .elements import Heater as Heater
 from .elements import HydraulicCylinder as HydraulicCylinder
 from .elements import Inductor as Inductor
 from .elements import Inertance as Inertance
@@ -78,6 +84,8 @@ from .elements import Spherical as Spherical
 from .elements import Spring as Spring
 from .elements import SymbolicElement as SymbolicElement
 from .elements import TabulatedLink as TabulatedLink
+from .elements import TemperatureSource as TemperatureSource
+from .elements import ThermalSpring as ThermalSpring
 from .elements import Transformer as Transformer
 from .elements import Universal as Universal
 from .elements import VoiceCoil as VoiceCoil

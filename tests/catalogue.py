@@ -409,6 +409,15 @@ CATALOGUE = {
     "Accumulator, isothermal": Entry(lambda: mse.Accumulator("it", pressure=2.0, gas_volume=9.0, exponent=1.0)),
     "PressureSource": Entry(lambda: mse.PressureSource("it", pressure=1.5)),
     "HydraulicCylinder": Entry(lambda: mse.HydraulicCylinder("it", area=0.3, length=0.2, axis=(1, 2, 2))),
+    "Amplifier": Entry(lambda: mse.Amplifier("it", gain=3.0, time_constant=0.2)),
+    "Gyrator": Entry(lambda: mse.Gyrator("it", resistance=0.6)),
+    "HeatCapacity": Entry(lambda: mse.HeatCapacity("it", capacity=0.7, temperature=2.0)),
+    "TemperatureSource": Entry(lambda: mse.TemperatureSource("it", temperature=2.0)),
+    "HeatConductor": Entry(lambda: mse.HeatConductor("it", conductance=0.6)),
+    "Heater": Entry(lambda: mse.Heater("it", resistance=0.8, slope=0.2, temperature=2.0)),
+    "ThermalSpring": Entry(
+        lambda: mse.ThermalSpring("it", stiffness=3.0, length=0.7, expansion=0.2, capacity=0.9, temperature=2.0)
+    ),
     "VoiceCoil": Entry(lambda: mse.VoiceCoil("it", bl=3.0, resistance=0.4, inductance=0.2, axis=(1, 2, 2))),
     "VoiceCoil with a width": Entry(lambda: mse.VoiceCoil("it", bl=3.0, width=0.3, resistance=0.4, inductance=0.2)),
     "PlateCapacitor": Facing(lambda: mse.PlateCapacitor("it", sides=(0.5, 0.3), gap=0.8, permittivity=2.0)),

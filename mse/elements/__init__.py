@@ -1,5 +1,7 @@
 """The elements.  A new one needs a file here and a line below.  Shapes for drawing are in :mod:`.shapes`, imported when used."""
 
+from .amplifiers import Amplifier as Amplifier
+from .amplifiers import Gyrator as Gyrator
 from .base import MObject as MObject
 from .beam import Beam as Beam
 from .beam import RoundBeam as RoundBeam
@@ -24,6 +26,11 @@ from .fluids import Inertance as Inertance
 from .fluids import PressureSource as PressureSource
 from .gas_spring import GasSpring as GasSpring
 from .gear import Gear as Gear
+from .heat import HeatCapacity as HeatCapacity
+from .heat import HeatConductor as HeatConductor
+from .heat import Heater as Heater
+from .heat import TemperatureSource as TemperatureSource
+from .heat import ThermalSpring as ThermalSpring
 from .joints import Cylindrical as Cylindrical
 from .joints import Fixed as Fixed
 from .joints import Joint as Joint

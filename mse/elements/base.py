@@ -10,6 +10,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
 ``power``              virtual power (W) of forces without energy, linear in velocities; the actual velocities are ``given``
+``effort_constraint``  equations Gamma, which are zero and decide the ``effort_names``
 ``state_rates``        rates f of ``state_names``, variables with ``s' = f``; or (M, f) for ``M s' = f``
 ``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero
 ``flow_constraint``    flows (m,), linear in velocities, which the object holds at zero; no position follows from them
@@ -48,7 +49,8 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
 ``coordinate_names``   internal scalar coordinates besides the frames (their energy, mass and damping are included), with
                        unit, domain, size and ports by :func:`mse.coordinate`; plain names are lengths
-``state_names``        variables with rates of their own, behind its internal coordinates; plain names have no unit
+``effort_names``       efforts that follow from its other variables, behind its internal coordinates
+``state_names``        variables with rates of their own, behind these; plain names have no unit
 ``resting``            those of its internal coordinates that are zero in every working point and only serve the
                        modes; elements with a kernel have no others
 ``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
@@ -127,12 +129,12 @@ from .in_motion import InMotion
 from .losses import settle as settle_loss
 from .parameters import Parameter, Profile, Required, with_values
 from .records import DISPLACEMENT, FORCE, Channel, Component, Outline  # noqa: F401 - for who defines elements
-from .states import settle_states
+from .variables import WithVariables, settle_variables
 
 Role = Literal["free", "drive", "reaction"]
 
 
-class MObject(Defined, Identified, InMotion):
+class MObject(Defined, Identified, InMotion, WithVariables):
     """``force = -dW/dx`` of an energy W: base class of all mechanical objects; the module's docstring is the contract.
 
     Parameters are given by keyword, as its class declares them.
@@ -155,7 +157,6 @@ class MObject(Defined, Identified, InMotion):
 
     frame_names: ClassVar[tuple[str, ...]] = ("0", "1")
     coordinate_names: ClassVar[tuple[str, ...]] = ()
-    state_names: ClassVar[tuple[str, ...]] = ()
     resting: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[Channel, ...]] = ()
     outputs: ClassVar[tuple[Channel, ...]] = ()
@@ -189,7 +190,7 @@ class MObject(Defined, Identified, InMotion):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        settle_states(cls)
+        settle_variables(cls)
         settle_laws(cls, MObject)
         refuse_names(cls)
         settle_loss(cls)
@@ -457,10 +458,6 @@ class MObject(Defined, Identified, InMotion):
     def power(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
         """Power (W) of forces without energy along virtual velocities, linear in them; actual velocities are in ``given``."""
         return 0.0
-
-    def state_rates(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
-        """Rates f of the states, ``s' = f``, or (M, f) for ``M s' = f``; the states are ``given.s``."""
-        return ()
 
     def flow_constraint(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
         """Flows (m,), linear in velocities, that this object holds at zero in linear models; see :mod:`mse.elements.flows`."""

@@ -38,6 +38,7 @@ DOMAINS = {
     "magnetic": Domain("Wb", "V", "A"),
 }
 GENERALIZED = "generalized"  # coordinates with a unit of their own, such as amplitudes of shapes
+EFFORT = "effort"  # of variables that follow from others without a rate, see ``effort_constraint``
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 _BY_UNIT = {domain.unit: name for name, domain in DOMAINS.items()}
 # in these domains a coordinate without stiffness is a motion, not a flow that stores nothing

@@ -72,6 +72,8 @@ CONTRACT = (
     "joined",
     "frame_names",
     "coordinate_names",
+    "effort_names",
+    "effort_constraint",
     "state_names",
     "state_rates",
     "resting",
@@ -84,10 +86,6 @@ CONTRACT = (
     "memory_size",
     "follow",
 )
-# names reserved for laws of later versions, their meaning, and the version that they come with
-_RESERVED = {
-    "effort_constraint": ("efforts that follow from others", "circuits"),
-}
 # laws of velocities, and the matrix that may be given instead of each
 INSTEAD = (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix"))
 # kernel for many elements, and the law for one that it replaces
@@ -161,7 +159,6 @@ def refuse_unnamed(cls: type, given: tuple) -> None:
 
 def settle_laws(cls: type, base: type) -> None:
     """Refuse a class whose laws contradict each other or are misspelled, and set what follows from its laws."""
-    _refuse_reserved(cls)
     refuse_misspelled(cls, base)
     _refuse_both(cls)
     _refuse_without_coordinates(cls)
@@ -177,16 +174,6 @@ def refuse_misspelled(cls: type, base: type) -> None:
         raise TypeError(
             f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close!r}? "
             "(start helpers with an underscore)"
-        )
-
-
-def _refuse_reserved(cls: type) -> None:
-    """TypeError if a class defines a law that this version does not know and would silently ignore."""
-    for name in vars(cls).keys() & _RESERVED.keys():
-        what, capability = _RESERVED[name]
-        raise TypeError(
-            f"class {cls.__name__}: {name!r} is reserved for {what}, which this version of mse does not have; it comes with "
-            f"{capability}, after mse 0.1; expected another name; start helpers with an underscore"
         )
 
 

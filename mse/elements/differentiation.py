@@ -55,10 +55,11 @@ class MovingFrame(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a power receives besides virtual velocities: ``frames`` with their actual velocities, rates ``v``, states ``s``."""
+    """What a power receives besides virtual velocities: ``frames`` in motion, rates ``v``, efforts ``e``, states ``s``."""
 
     frames: list[MovingFrame]
     v: Any
+    e: Any = ()
     s: Any = ()
 
 

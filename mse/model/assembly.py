@@ -64,6 +64,7 @@ class Assembly:
         self.joined = self._joined()
         self._softened = np.inf
         self.flows = np.zeros(topology.internal)  # steady rates of internal coordinates
+        self.steady = None  # the state of networks that no search moves, :class:`mse.statics.networks.Steady`
         self.rows = [self._coordinates(g) for g in self.groups]
         self._joined_rows = [self._coordinates(g) if len(g.numbers) > 1 else self.rows[g.number] for g in self.joined]
         self._bodies = {g.numbers: body[g.frames] for g in {*self.groups, *self.joined}}
@@ -140,13 +141,22 @@ class Assembly:
         new.joined = new._joined()
         return new
 
-    def carrying(self, flows: np.ndarray) -> Assembly:
-        """The same assembly with steady flows, the rates (k,) of all internal coordinates."""
-        if np.array_equal(flows, self.flows):
+    def carrying(self, flows: np.ndarray, steady: Any = None) -> Assembly:
+        """The same assembly with steady flows, the rates (k,) of all internal coordinates, and networks in a ``steady`` state."""
+        if steady is None and self.steady is None and np.array_equal(flows, self.flows):
             return self
         new = self.with_groups(self.topology, [g.carrying(flows) for g in self.groups])
-        new.flows = flows
+        new.flows, new.steady = flows, steady
         return new
+
+    def variables(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which internal coordinates (k,) are efforts of laws, and which are states."""
+        efforts, states = np.zeros((2, self.topology.internal), dtype=bool)
+        for g in self.groups:
+            first = g.internal.shape[1] - len(g.cls.state_names)
+            efforts[g.internal[:, first - len(g.cls.effort_names) : first]] = True
+            states[g.internal[:, first:]] = True
+        return efforts, states
 
     def _joined(self) -> list[Group]:
         """The groups, merged if one call evaluates them together."""

@@ -93,7 +93,7 @@ def restored(here: Evaluation, tangent: Tangent | None = None) -> Evaluation | N
         if tangent is None or distance > 0.1 * last:
             tangent = here.tangent()
         step = tangent.restoring(residual)
-        if np.abs(step).max() > here.measure.size:
+        if np.abs(step).max(initial=0.0) > here.measure.size:
             return None
         here, last = _displaced(here, step), distance
     return None

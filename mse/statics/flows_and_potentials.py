@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from ..elements.coordinates import flowing
+from ..elements.coordinates import EFFORT, flowing
 from .forces import potentials
 from .named import Named
 from .tables import flow_table, port_table
@@ -32,7 +32,8 @@ class OfCircuits:
         """Steady rate of every charge, volume and the like by name, in A, m3/s ...: ``flows["coil.charge"]``."""
         names = self.coordinate_names[6 * (self._topology.units - 1) :]
         rates = zip(names, self._assembly.flows.tolist(), flowing(names), strict=True)
-        return Named("flow", {n: rate for n, rate, flows in rates if flows}, partial(flow_table, self.name))
+        found = {n: rate for n, rate, flows in rates if flows and n.domain != EFFORT}
+        return Named("flow", found, partial(flow_table, self.name))
 
     @cached_property
     def potentials(self) -> Named[float]:

@@ -115,11 +115,10 @@ class MeritFunction:
     def of(cls, topology: Topology, assembly: Assembly, start: State | None = None) -> MeritFunction:
         """That of a system from a state on, or from its initial poses, with its joints put together there."""
         here = Evaluation.initial(assembly) if start is None else Evaluation(assembly, start)
-        at = here.configuration
-        assembly = carrying(assembly, at) if topology.internal else assembly
-        here = Evaluation(assembly, here.state, frames=here.frame_poses)
+        here = carrying(here)
+        assembly, at = here.assembly, here.configuration
         size = model_size(assembly, at)
-        scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)
+        scale, searched = coordinate_scale(topology, size), searched_coordinates(topology, assembly)
         if topology.internal:
             scale[len(scale) - topology.internal :] = internal_scale(topology, assembly, at, size)
         metric = step_metric(topology, assembly, scale, size)[searched]
@@ -133,8 +132,8 @@ class MeritFunction:
     def neighbor(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
         begin = Evaluation(assembly, self.start, measure=self.measure)
-        if (flowing := carrying(assembly, begin.configuration)) is not assembly:
-            assembly, begin = flowing, Evaluation(flowing, self.start, measure=self.measure)
+        if (flowing := carrying(begin)) is not begin:
+            assembly, begin = flowing.assembly, Evaluation(flowing.assembly, flowing.state, measure=self.measure)
         return replace(self, topology=topology, assembly=assembly, begin=begin, weights=_weights(begin))
 
     def at(self, stage: Stage) -> MeritFunction:
@@ -241,6 +240,9 @@ class MeritFunction:
             tangent = here.tangent()
             found = tangent.multipliers(gradient[self.searched] / self.metric)
             multipliers = found / length
+            if (steady := self.assembly.steady) is not None:
+                multipliers[steady.rows] = steady.multipliers
+                found = multipliers * length
             # a residual g of the constraints changes the energy by lambda.g, more than the last steps do: take it out
             energy += found @ distance
             size += self.outermost * np.linalg.norm(found)
@@ -248,6 +250,9 @@ class MeritFunction:
             load = load + transposed_product(on_pattern(full, np.abs(full.data)), np.abs(multipliers))
             if order == 2:
                 k = here.with_reactions(k, multipliers)
+        if (steady := self.assembly.steady) is not None:  # which a search holds
+            gradient = gradient.copy()
+            gradient[gradient.size - self.topology.internal + steady.coordinates] = 0.0
         return Point(here, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers, distance)
 
     def stiffened(self, point: Point) -> Point:

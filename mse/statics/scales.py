@@ -68,8 +68,8 @@ def _spread(o: np.ndarray, group: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.sum((o - middle[group]) ** 2, axis=1))))
 
 
-def searched_coordinates(topology: Topology) -> np.ndarray:
-    """Numbers of the coordinates that the search moves; the others are zero in every working point."""
+def searched_coordinates(topology: Topology, assembly: Assembly) -> np.ndarray:
+    """Numbers of the coordinates that the search moves; others are zero in every working point, or those of networks."""
     t = topology
     searched = np.ones(t.size, dtype=bool)
     for kind in t.kinds:
@@ -77,6 +77,8 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
         names, resting = obj.coordinate_names, obj.resting
         if resting:
             searched[6 * (t.units - 1) + kind.internal[:, [names.index(name) for name in resting]]] = False
+    if assembly.steady is not None:
+        searched[6 * (t.units - 1) + assembly.steady.coordinates] = False
     return np.flatnonzero(searched)
 
 

@@ -18,11 +18,13 @@ from ..elements.coordinates import flowing
 from ..errors import ModelError
 from ..model.assembly import ALL, Assembly
 from ..model.configuration import Configuration
+from ..model.evaluation import Evaluation
 from ..model.flow_constraints import flow_constraints
 from ..numerics.factor import UnsymmetricFactor
 from ..numerics.precision import DEPENDENT, EPS, NOTHING, cleared
 from ..numerics.rank import rank
 from ..numerics.tangent import normalized
+from .networks import Network, Steady, networks
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -32,25 +34,58 @@ _HALVINGS = 40
 _ENOUGH = 64.0 * EPS  # of the efforts that balance
 
 
-def carrying(assembly: Assembly, at: Configuration) -> Assembly:
-    """The assembly with the steady flows that its efforts drive at a configuration.
+def carrying(here: Evaluation) -> Evaluation:
+    """The system with the steady flows that efforts drive in its state, and with networks in their steady state.
 
-    Raises ModelError for loops of ideal sources, and for flows that nothing limits.
+    Raises ModelError for loops of ideal sources, for flows that nothing limits, and for networks without a steady state.
     """
-    return assembly.carrying(steady_flows(assembly, at))
+    assembly = here.assembly
+    if not assembly.topology.internal:
+        return here
+    at = here.configuration
+    parts = networks(assembly, at)
+    rates = steady_flows(assembly, at, np.concatenate([np.zeros(0, dtype=int), *parts]))
+    if not parts:
+        new = assembly.carrying(rates)
+        return here if new is assembly else Evaluation(new, here.state, frames=here.frame_poses)
+    plain, held, q, found = assembly.carrying(rates), _held(assembly), here.state.q.copy(), []
+    for part in parts:
+        network = Network(plain, here.state, part)
+        q[part], rates[part], multipliers = network.solved(held[network.rows], assembly.flows[part])
+        found.append(Steady(part, network.rows, multipliers))
+    steady = Steady(*(np.concatenate(x) for x in zip(*found, strict=True)))
+    return Evaluation(plain.carrying(rates, steady), here.state._replace(q=q), frames=here.frame_poses)
 
 
 def changed_flows(result: WorkingPoint) -> bool:
-    """Whether steady flows at a working point differ from those that it was found with, by more than rounding."""
-    before = result._assembly.flows
-    if not before.any():
+    """Whether steady flows and networks at a working point are others than those that it was found with, beyond rounding."""
+    here, assembly = result._evaluation, result._assembly
+    at, before, steady = here.configuration, assembly.flows, assembly.steady
+    parts = [] if steady is None else networks(assembly, at)
+    for part in parts:
+        network = Network(assembly, here.state, part)
+        multipliers = np.zeros(assembly.constraint_count)
+        multipliers[steady.rows] = steady.multipliers
+        if not network.balances(before[part], multipliers[network.rows], _held(assembly)[network.rows]):
+            return True
+    apart = np.concatenate([np.zeros(0, dtype=int), *parts])
+    own = np.delete(before, apart)
+    if not own.any():
         return False
-    now = steady_flows(result._assembly, result._configuration)
-    return bool(np.abs(now - before).max() > NOTHING * np.abs(before).max())
+    now = np.delete(steady_flows(assembly, at, apart), apart)
+    return bool(np.abs(now - own).max() > NOTHING * np.abs(own).max())
 
 
-def steady_flows(assembly: Assembly, at: Configuration) -> np.ndarray:
-    """Constant rates (k,) of the internal coordinates at a configuration; zero where nothing flows."""
+def _held(assembly: Assembly) -> np.ndarray:
+    """Rates (m,) at which current sources hold constraints."""
+    held = np.zeros(assembly.constraint_count)
+    for row, current in _given(assembly).items():
+        held[row] = current
+    return held
+
+
+def steady_flows(assembly: Assembly, at: Configuration, apart: np.ndarray) -> np.ndarray:
+    """Constant rates (k,) of internal coordinates at a configuration, zero where nothing flows and for those set ``apart``."""
     t = assembly.topology
     found = np.zeros(t.internal)
     if not t.internal or not any(g.cls.carries() or g.cls is CurrentSource for g in assembly.groups):
@@ -62,6 +97,7 @@ def steady_flows(assembly: Assembly, at: Configuration) -> np.ndarray:
     efforts, inner = -gradient[first:], stiffness.tocsc()[first:, first:]
     stored = np.asarray(abs(inner).sum(axis=0)).ravel() > 0.0
     conducts = flowing(names) & ~stored
+    conducts[apart] = False
     given = _given(still)
     if not (conducts & (efforts != 0.0)).any() and not given:
         return found

@@ -229,11 +229,6 @@ def test_misspelt_laws_are_refused(near, name):
         define(**{near: lambda self, frames, q, v: 0.0})
 
 
-def test_laws_of_later_versions_are_refused_by_name():
-    with pytest.raises(TypeError, match=r"'effort_constraint' is reserved for .*comes with circuits, after mse 0\.1"):
-        define(effort_constraint=lambda self, frames, q: 0.0)
-
-
 def test_a_class_has_a_law_or_its_matrix():
     for law, matrix in (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix")):
         with pytest.raises(TypeError, match=f"it has {law} and {matrix}.*one or the other"):

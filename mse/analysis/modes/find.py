@@ -458,7 +458,8 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
         np.divide(turned[:count, count:] @ v, s, out=carried, where=s != 0, dtype=complex)
         v = turn @ np.vstack([carried, v])
     v = ss.scaling[0] @ v
-    shapes = c.expand @ np.vstack([v[:nr], v[2 * nr : 2 * nr + nd]])
+    own = np.vstack([v[:nr], v[2 * nr : 2 * nr + nd]])
+    shapes = c.expand @ own + c.expand_rates @ (s * own)
     keep = s.imag >= 0
     s, shapes = s[keep], shapes[:, keep]
     if model.skew is None:

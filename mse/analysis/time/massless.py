@@ -1,4 +1,8 @@
-"""Exact separation of coordinates without mass: r with mass, d without mass but damped, k without either."""
+"""Exact separation of coordinates without mass: r with mass, d without mass but damped, k without either.
+
+Laws without energy may have a rate of one coordinate in the equation of another, as the flow of heat is in that of a temperature.
+Equations are separated as coordinates are then, by null spaces from the left.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,13 @@ from ...numerics.sparse_tools import empty, identity
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """``q = T (r, d, k)`` with M = diag(M_rr, 0, 0) and no damping on k.
+    """``q = T (r, d, k)`` with M = diag(M_rr, 0, 0) and no rates of k; in ``W^T`` times the equations, the last have none of d.
 
     Each new coordinate keeps the name of an old one; ``r``, ``d``, ``k`` are their numbers in the old order.
     """
 
     T: sp.csr_matrix
+    W: sp.csr_matrix
     r: np.ndarray
     d: np.ndarray
     k: np.ndarray
@@ -82,35 +87,56 @@ def separate(model: LinearModel) -> Separation:
     r, s, null_m = range_and_null(model.M)
     if not len(s):
         none = np.zeros(0, dtype=int)
-        return Separation(identity(n), r, none, none)
+        return Separation(identity(n), identity(n), r, none, none)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
-    damping = (null_m.T @ model.symmetric.Lambda @ null_m).tocsr()
+    velocities = model.symmetric.Lambda if model.skew is None else model.symmetric.Lambda + model.gyroscopic
+    damping = (null_m.T @ velocities @ null_m).tocsr()
     if damping.nnz:
-        damping.data[np.abs(damping.data) < left_by_rounding() * abs(model.symmetric.Lambda).max()] = 0.0
+        damping.data[np.abs(damping.data) < left_by_rounding() * abs(velocities).max()] = 0.0
         damping.eliminate_zeros()
-    if model.skew is not None:
-        damping = _with_skew(damping, (null_m.T @ model.gyroscopic @ null_m).tocsr())
-    in_d, in_k, null_l = range_and_null(damping)
-    t_d = null_m.tocsc()[:, in_d]
-    t_k = (null_m @ null_l).tocsc()
-    t = sp.hstack([sp.identity(n, format="csc")[:, r], t_d, t_k], format="csr")
-    out = Separation(t, r, s[in_d], s[in_k])
-    _refuse_free(model, out, t_k)
-    _refuse_turning(model, out, t_k)
+    in_d, in_k, null_l = range_and_null(damping) if model.skew is None else _range_and_null_of_any(damping)
+    rows_d, left = (in_d, null_l) if model.skew is None else _range_and_null_of_any(damping.T.tocsr())[::2]
+    e_r = sp.identity(n, format="csc")[:, r]
+    t, w = (
+        sp.hstack([e_r, null_m.tocsc()[:, of_d], null_m @ null], format="csr")
+        for of_d, null in ((in_d, null_l), (rows_d, left))
+    )
+    out = Separation(t, w, r, s[in_d], s[in_k])
+    last = slice(len(r) + len(in_d), n)
+    _refuse_free(model, out, t.tocsc()[:, last], w.tocsc()[:, last])
+    _refuse_turning(model, out, velocities @ t.tocsc()[:, last])
     return out
 
 
-def _with_skew(d: sp.csr_matrix, g: sp.csr_matrix) -> sp.csr_matrix:
-    """A positive semi-definite matrix (n, n) whose null space is that of ``D + G``: of D (semi-definite) and of G together."""
-    size = abs(g).max() if g.nnz else 0.0
-    return (d + g.T @ g / size).tocsr() if size else d
+def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+    """:func:`range_and_null` of any square matrix: columns that span its range, the others, and its null space by these."""
+    n = a.shape[0]
+    keep, drop, columns = [], [], sp.identity(n, format="lil")
+    label = connected_components(abs(a), directed=False)[1]
+    order = np.argsort(label, kind="stable")
+    for block in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if n else []:
+        dense = a[block][:, block].toarray()
+        long = np.abs(dense).max(axis=1)
+        dense /= np.where(long > 0.0, long, 1.0)[:, None]
+        wide = np.linalg.norm(dense, axis=0)
+        wide[wide == 0.0] = 1.0
+        triangle, pivot = sl.qr(dense / wide, mode="r", pivoting=True)
+        size = np.abs(np.diag(triangle))
+        rank = int(np.count_nonzero(size > left_by_rounding(len(block)) * size[0]))
+        first, rest = block[pivot[:rank]], block[pivot[rank:]]
+        keep, drop = [*keep, *first], [*drop, *rest]
+        if rank and len(rest):
+            x = -sl.solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
+            columns[np.ix_(first, rest)] = x * wide[pivot[rank:]] / wide[pivot[:rank], None]
+    keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
+    return keep, drop, columns.tocsc()[:, drop].tocsr()
 
 
-def _refuse_turning(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> None:
-    """Refuse a gyroscopic coupling between coordinates with mass and ones without mass and damping: it acts as mass."""
-    if model.skew is None or not len(sep.k):
+def _refuse_turning(model: LinearModel, sep: Separation, felt: sp.csc_matrix) -> None:
+    """Refuse rates of coordinates without mass and damping that are ``felt`` (n, k) by ones with mass: they act as mass."""
+    if model.skew is None or not len(sep.k) or not model.gyroscopic.nnz:
         return
-    felt = abs(model.gyroscopic @ t_k).max(axis=0).toarray().ravel()
+    felt = abs(felt).max(axis=0).toarray().ravel()
     coupled = np.flatnonzero(felt > left_by_rounding() * abs(model.gyroscopic).max())
     if len(coupled):
         names = ", ".join(model.coordinates[sep.k[j]] for j in coupled[:8])
@@ -121,16 +147,19 @@ def _refuse_turning(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> 
         )
 
 
-def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> None:
+def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix, w_k: sp.csc_matrix) -> None:
     if not len(sep.k):
         return
-    k = (t_k.T @ model.K @ t_k).toarray()
-    scale = np.sqrt(np.abs(np.diag(k)))
-    scale[scale == 0] = 1.0
-    k /= np.outer(scale, scale)
+    k = (w_k.T @ model.K @ t_k).toarray()
     if model.skew is None:
+        scale = np.sqrt(np.abs(np.diag(k)))
+        scale[scale == 0] = 1.0
+        k /= np.outer(scale, scale)
         w, v = eigen(k)
     else:
+        for axis in (1, 0):
+            size = np.abs(k).max(axis=axis, keepdims=True)
+            k /= np.where(size > 0.0, size, 1.0)
         _, w, v = np.linalg.svd(k)
         v = v.T
     bad = np.abs(w) <= NOTHING * max(1.0, np.abs(w).max())
@@ -149,8 +178,8 @@ class Condensed:
     """Dense equations of the coordinates x1 = (r, d), after k is eliminated statically.
 
     ``M r'' + (Lambda x1')_r + (K x1)_r = (A0 u + A1 u' + A2 u'')_r``, the same without mass for d, and
-    ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u''``.  ``expand`` (n, x1) gives all q from x1 (for u = 0);
-    ``symmetric`` says whether Lambda and K are symmetric.
+    ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u''``.  ``expand`` (n, x1) and ``expand_rates`` give all q from x1 and x1'
+    (for u = 0); ``symmetric`` says whether Lambda and K are symmetric.
     """
 
     sep: Separation
@@ -168,6 +197,7 @@ class Condensed:
     D1: np.ndarray
     D2: np.ndarray
     expand: np.ndarray
+    expand_rates: np.ndarray
 
 
 def refuse_dynamic_stiffness(model: LinearModel) -> None:
@@ -185,10 +215,14 @@ def refuse_dynamic_stiffness(model: LinearModel) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Separated:
-    """A model in the coordinates (r, d, k, w) of its separation: ``T`` maps these to x; M, Lambda and K (dense) are in them."""
+    """A model in the coordinates (r, d, k, w) of its separation; M, Lambda and K are dense.
+
+    ``T`` maps these to x, and the transpose of ``W`` equations to those of r, d, k and w.
+    """
 
     sep: Separation
     T: sp.csr_matrix
+    W: sp.csr_matrix
     M: np.ndarray
     Lambda: np.ndarray
     K: np.ndarray
@@ -208,11 +242,11 @@ def separated(model: LinearModel) -> Separated:
             "frequency_response, modes with a count, or a smaller model"
         )
     sep = separate(model)
-    t = sp.block_diag([sep.T, sp.identity(len(model.prescribed))], format="csr")
-    m, lam, k = ((t.T @ a @ t).toarray() for a in (model.full_mass, model.full_velocity, model.full_stiffness))
+    t, w = (sp.block_diag([x, sp.identity(len(model.prescribed))], format="csr") for x in (sep.T, sep.W))
+    m, lam, k = ((w.T @ a @ t).toarray() for a in (model.full_mass, model.full_velocity, model.full_stiffness))
     kk = slice(len(sep.r) + len(sep.d), model.size)
     k_inverse = np.linalg.inv(k[kk, kk]) if len(sep.k) else np.zeros((0, 0))
-    return Separated(sep, t, m, lam, k, k_inverse)
+    return Separated(sep, t, w, m, lam, k, k_inverse)
 
 
 @one_thread
@@ -224,17 +258,19 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
     drive = model.drive.toarray()[:, inputs]
-    force = (t.T @ model.force).toarray()[:, inputs]
+    force = (of.W.T @ model.force).toarray()[:, inputs]
     measure, rate = ((a @ t).toarray()[outputs] for a in (model.measure, model.rate))
     react = model.read_reactions(outputs).toarray()
 
+    # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_u u: equations without rates of d and k may have rates of r and w
+    h_v, h_r = -k_inverse @ lam[np.ix_(kk, x1)], -k_inverse @ lam[np.ix_(kk, w)]
     h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
     stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
     if model.skew is None or not model.skew.circulates:
         # sums in another order would differ by rounding: modes and static solutions would belong to two stiffnesses
         stiffness = 0.5 * (stiffness + stiffness.T)
     a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive
-    a1 = -lam[np.ix_(x1, w)] @ drive
+    a1 = -(lam[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_r) @ drive
     a2 = -m[np.ix_(r, w)] @ drive
     b0 = measure - react @ k[w]
     b1 = rate - react @ lam[w]
@@ -243,16 +279,17 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         sep=sep,
         symmetric=model.skew is None,
         M=m[np.ix_(r, r)],
-        Lambda=lam[np.ix_(x1, x1)],
+        Lambda=lam[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_v,
         K=stiffness,
         A0=a0,
         A1=a1,
         A2=a2,
         B0=b0[:, x1] + b0[:, kk] @ h_x,
-        B1=b1[:, x1] + b1[:, kk] @ h_x,
-        B2=b2[:, r],
+        B1=b1[:, x1] + b1[:, kk] @ h_x + b0[:, kk] @ h_v,
+        B2=b2[:, r] + (b1[:, kk] @ h_v)[:, r],
         D0=(b0[:, w] + b0[:, kk] @ h_w) @ drive + b0[:, kk] @ h_u + react @ force[w],
-        D1=(b1[:, w] + b1[:, kk] @ h_w) @ drive + b1[:, kk] @ h_u,
-        D2=b2[:, w] @ drive,
+        D1=(b1[:, w] + b1[:, kk] @ h_w + b0[:, kk] @ h_r) @ drive + b1[:, kk] @ h_u,
+        D2=(b2[:, w] + b1[:, kk] @ h_r) @ drive,
         expand=sep.T.toarray() @ np.vstack([np.eye(nr + nd), h_x]),
+        expand_rates=sep.T.toarray()[:, nr + nd :] @ h_v,
     )

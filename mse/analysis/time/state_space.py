@@ -26,6 +26,7 @@ from ...numerics.recent import Recent
 from ...progress.tasks import BUILDING, shown_as
 from ...results import Result
 from ...validation.arguments import find, mapping, number
+from ...validation.matrices import negative
 from ..resources import refuse_beyond_memory
 from .balanced import Balanced
 from .free_motions import free_motions
@@ -457,11 +458,13 @@ def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray) -> tuple[np.nd
 def _resistance(damping: np.ndarray) -> np.ndarray:
     """A positive definite measure (d, d) of the damping of massless coordinates, which may be unsymmetric.
 
-    If the symmetric part leaves motions undamped, the skew part resists them.
+    If the symmetric part leaves motions undamped, the skew part resists them.  Where rates are in equations of other
+    coordinates, as in networks of heat, neither is definite, and each coordinate counts by itself.
     """
     even, skew = _symmetric(damping), 0.5 * (damping - damping.T)
     size = np.abs(skew).max()
-    return even + skew.T @ skew / size if size else even
+    both = even + skew.T @ skew / size if size else even
+    return np.diag(np.linalg.norm(damping, axis=0)) if negative(even) else both
 
 
 def _symmetric(a: np.ndarray) -> np.ndarray:

@@ -1,0 +1,199 @@
+"""Networks whose laws have no energy, such as heat and amplifiers: their steady state wherever their frames are.
+
+Where efforts are variables of laws (``effort_constraint``), or states depend on what flows, neither an energy nor a content is
+least at rest.  Newton's method solves such a network by itself, for charges, efforts and states, steady rates, and potentials
+together.  The search for poses takes these as given, and finds them again until both fit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ..elements.coordinates import flowing
+from ..elements.differentiation import VANISHED
+from ..errors import ModelError
+from ..model.assembly import ALL, Assembly
+from ..model.configuration import Configuration, State
+from ..model.evaluation import Evaluation
+from ..numerics.precision import EPS
+from ..numerics.scaled_newton import Left, solved
+
+# Steps in time, and by how much they grow: of 51 random networks that reach up to a million kelvins 8 need them.  With half and
+# with twice of the growth tests/elements/test_heat.py::test_networks_that_reach_thousands_of_kelvins passes.
+_LATER, _LONGER = 100, 4.0
+
+# Of the terms of each equation.  With 1e-13 and 1e-11 tests/elements/test_heat.py passes.
+_SETTLED = 1e-12
+
+
+class Steady(NamedTuple):
+    """The internal coordinates of networks (c,) by number, and the multipliers (m,) of their constraints, by number."""
+
+    coordinates: np.ndarray
+    rows: np.ndarray
+    multipliers: np.ndarray
+
+
+def networks(assembly: Assembly, at: Configuration) -> list[np.ndarray]:
+    """Numbers of the internal coordinates of each network; none where no law has efforts, or states beside what flows."""
+    laws = [g for g in assembly.groups if g.cls.effort_names or (g.cls.state_names and g.cls.carries())]
+    if not laws:
+        return []
+    k, first = assembly.topology.internal, assembly.size - assembly.topology.internal
+    rows = abs(assembly.constraints(at)[1])
+    own, on_bodies = rows[:, first:], np.diff(rows[:, :first].tocsr().indptr) > 0
+    pairs = own.T @ own
+    for g in assembly.groups:
+        n = g.internal.shape[1]
+        i, j = np.repeat(g.internal, n, axis=1).ravel(), np.tile(g.internal, n).ravel()
+        pairs = pairs + sp.coo_matrix((np.ones(len(i)), (i, j)), (k, k))
+    label = connected_components(pairs, directed=False)[1]
+    chosen = set(label[np.concatenate([g.internal.ravel() for g in laws])].tolist())
+    chosen -= set(label[own[on_bodies].indices].tolist())  # which the search moves together with bodies
+    return [np.flatnonzero(label == part) for part in sorted(chosen)]
+
+
+class Network:
+    """The coordinates ``chosen`` (c,) of one network of an assembly, in a state."""
+
+    def __init__(self, assembly: Assembly, state: State, chosen: np.ndarray):
+        t = assembly.topology
+        self.assembly, self.state, self.chosen = assembly, state, chosen
+        self.first = assembly.size - t.internal
+        self.names = [t.coordinate_names[self.first + k] for k in chosen]
+        self.efforts = assembly.variables()[0][chosen]
+        at, still = self._at(state.q[chosen], np.zeros(len(chosen)))
+        residual, rows = still.constraints(at)
+        rows = rows.tocsc()[:, self.first + chosen].tocsr()
+        self.rows = np.flatnonzero(np.diff(rows.indptr))
+        self.matrix, self.residual = rows[self.rows].toarray(), residual[self.rows]
+        conducts = flowing(self.names) & ~self._forces(at, still)[1].any(axis=0)
+        self.conducts, self.rests = np.flatnonzero(conducts), np.flatnonzero(~conducts)
+        kelvin = self.efforts & [getattr(name, "unit", "") == "K" for name in self.names]
+        self.kelvin = kelvin[self.rests]
+        # sums of junctions that hold charges of those that rest alone
+        self.closed = sl.null_space(self.matrix[:, self.conducts].T).T if len(self.rows) else np.zeros((0, 0))
+
+    def _at(self, q: np.ndarray, v: np.ndarray) -> tuple[Configuration, Assembly]:
+        """The system with values and rates (c,) of the network."""
+        values, rates = self.state.q.copy(), self.assembly.flows.copy()
+        values[self.chosen], rates[self.chosen] = q, v
+        carrying = self.assembly.carrying(rates)
+        return Evaluation(carrying, self.state._replace(q=values)).configuration, carrying
+
+    def _forces(self, at: Configuration, carrying: Assembly) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Gradients (c,) of the network without its constraints, slopes (c, c) by its values, and terms (c,) that add up."""
+        _, _, gradient, load, stiffness = carrying.total(at, 2)
+        own = self.first + self.chosen
+        return gradient[own], stiffness.tocsc()[:, own].tocsr()[own].toarray(), load[own]
+
+    def _by_rates(self, at: Configuration, carrying: Assembly) -> np.ndarray:
+        """Slopes (c, c) of these gradients by rates."""
+        c, place = len(self.chosen), np.full(len(self.state.q), -1)
+        place[self.chosen] = np.arange(c)
+        slopes = np.zeros((c + 1, c + 1))  # the last are of other coordinates
+        for g in carrying.groups:
+            if g.cls.carries() and (place[g.internal] >= 0).any():
+                rates = np.hstack([np.zeros((len(g.members), 6 * g.frames.shape[1])), carrying.flows[g.internal]])
+                second = g.resisted(at, ALL, rates)[1]
+                if g.cls.defines("power"):
+                    second = second - g.powered(at, rates)[1]
+                own, inner = place[g.internal], second.shape[1] - g.internal.shape[1]
+                np.add.at(slopes, (own[:, :, None], own[:, None]), second[:, inner:, inner:])
+        return slopes[:c, :c]
+
+    def solved(self, held: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values (c,), rates (c,) and multipliers (m,), from ``rates`` (c,) on; constraints have the rates ``held`` (m,).
+
+        Raises ModelError where no steady state is found.
+        """
+        self.held = held
+        q = self.state.q[self.chosen]
+        z = np.concatenate([q[self.rests], rates[self.conducts], np.zeros(len(self.rows))])
+        # efforts follow first from what is stored at the beginning: laws may have no sense at zero, as at 0 K
+        some = np.zeros(len(z), dtype=bool)
+        some[: len(self.rests)], some[len(z) - len(self.rows) :] = self.efforts[self.rests], True
+        z, _ = self._reached(z, 0.0, some)
+        found, arrived = self._reached(z, 0.0)
+        z, arrived = (found, True) if arrived else self._in_time(z)
+        if not arrived:
+            self._refuse(self._left(z, z, 0.0))
+        q, v = self._values(z, z, 0.0)
+        if len(self.conducts):
+            q[self.conducts] += np.linalg.lstsq(self.matrix[:, self.conducts], -self._sums(q), rcond=None)[0]
+        return q, v, z[len(z) - len(self.rows) :]
+
+    def balances(self, rates: np.ndarray, multipliers: np.ndarray, held: np.ndarray) -> bool:
+        """Whether the network is in its steady state at given rates (c,) and multipliers (m,), as far as poses are known."""
+        self.held = held
+        z = np.concatenate([self.state.q[self.chosen][self.rests], rates[self.conducts], multipliers])
+        left = self._left(z, z, 0.0)
+        return bool((np.abs(left.values) <= _SETTLED * left.terms).all())
+
+    def _in_time(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Where the network settles as time goes, and whether it does, as heaters do that reach thousands of kelvins."""
+        rate = 1.0
+        for _ in range(_LATER):
+            new, arrived = self._reached(z, rate)
+            rate = rate / _LONGER if arrived else rate * _LONGER
+            if arrived:
+                z = new
+                found, settled = self._reached(z, 0.0)
+                if settled:
+                    return found, True
+        return z, False
+
+    def _reached(self, z: np.ndarray, rate: float, some: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
+        """Unknowns after a step of ``1/rate`` (s) by Euler's implicit method, at rest for 0, and whether they were found."""
+        positive = np.append(self.kelvin, np.zeros(len(z) - len(self.kelvin), dtype=bool))
+        return solved(lambda new: self._left(new, z, rate), z, positive=positive, changing=some)
+
+    def _values(self, z: np.ndarray, before: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+        """Values and rates (c,) of the network."""
+        q, v, count = self.state.q[self.chosen].copy(), np.zeros(len(self.chosen)), len(self.rests)
+        q[self.rests] = z[:count]
+        v[self.conducts] = z[count : count + len(self.conducts)]
+        v[self.rests] = np.where(self.efforts[self.rests], 0.0, rate * (z - before)[:count])
+        return q, v
+
+    def _sums(self, q: np.ndarray) -> np.ndarray:
+        """Residuals (m,) of the constraints, which are linear in charges."""
+        return self.residual + self.matrix @ (q - self.state.q[self.chosen])
+
+    def _left(self, z: np.ndarray, before: np.ndarray, rate: float) -> Left:
+        """What is left of all equations, with slopes by the unknowns.
+
+        These are values of what rests, rates of what flows, and multipliers.
+        """
+        q, v = self._values(z, before, rate)
+        at, carrying = self._at(q, v)
+        gradient, by_values, load = self._forces(at, carrying)
+        by_rates, m, reactions = self._by_rates(at, carrying), self.matrix, z[len(z) - len(self.rows) :]
+        resting, flows, moving = m[:, self.rests], m[:, self.conducts], np.where(self.efforts[self.rests], 0.0, rate)
+        slopes = np.vstack([
+            np.hstack([by_values[:, self.rests] + by_rates[:, self.rests] * moving, by_rates[:, self.conducts], m.T]),
+            np.hstack([resting * moving, flows, np.zeros((len(m), len(m)))]),
+            np.hstack([self.closed @ resting, np.zeros((len(self.closed), flows.shape[1] + len(m)))]),
+        ])  # fmt: skip
+        slopes[np.abs(slopes) <= VANISHED] = 0.0  # of speeds at which records are taken, at rest
+        left = np.concatenate([gradient + m.T @ reactions, m @ v - self.held, self.closed @ self._sums(q)])
+        terms = np.abs(slopes) @ np.abs(z)
+        terms[: len(load)] += load
+        terms[len(load) : len(load) + len(m)] += np.abs(self.held)
+        # what is left of currents that are rounding themselves counts by the others
+        return Left(left, slopes, np.maximum(terms, EPS * terms.max(initial=0.0)))
+
+    def _refuse(self, left: Left) -> None:
+        count = len(self.names)
+        worst = int(np.nan_to_num(np.abs(left.values[:count]) / left.terms[:count], nan=np.inf).argmax())
+        some = ", ".join(map(str, self.names[:6])) + (" ..." if count > 6 else "")
+        raise ModelError(
+            f"{self.assembly.topology.label}: no steady state was found of the network of {some}; {self.names[worst]} is off by "
+            f"{left.values[worst]:.3g} of {left.terms[worst]:.3g}; expected a way out for all that is fed in, such as a "
+            "HeatConductor to a TemperatureSource for heat, and efforts that appear in the effort_constraint of their element"
+        )

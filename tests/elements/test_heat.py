@@ -1,0 +1,169 @@
+"""Heat: temperatures at rest, small changes of them, damping by heat that flows, and a discharge that warms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse.errors import ModelError
+
+
+def heated(voltage: float = 6.0, slope: float = 0.004) -> mse.MSystem:
+    """A heater in a box that loses heat to a room at 300 K."""
+    system = mse.MSystem("box")
+    system.add(mse.VoltageSource("supply", voltage=voltage))
+    system.add(mse.Heater("heater", resistance=10.0, slope=slope, temperature=300.0))
+    system.add(mse.HeatCapacity("box", capacity=0.5, temperature=300.0))
+    system.add(mse.HeatConductor("wall", conductance=0.08))
+    system.add(mse.TemperatureSource("room", temperature=300.0))
+    system.connect("supply.+", "heater.+")
+    system.connect("supply.-", "heater.-", system.earth)
+    system.connect("heater.heat", "box.heat", "wall.1")
+    system.connect("wall.2", "room.heat")
+    return system
+
+
+def warmth_by_hand(voltage: float, slope: float) -> float:
+    """0.08 d = U^2/(10 (1 + a d)), the kelvins above the room."""
+    return (-1.0 + np.sqrt(1.0 + 4.0 * slope * voltage**2 / 0.8)) / (2.0 * slope)
+
+
+def test_a_heater_whose_resistance_grows_settles():
+    point = heated().find_working_point()
+    assert point.potentials["box.heat"] - 300.0 == pytest.approx(38.9359631076, rel=1e-10)
+    assert point.stable and not point.free
+    found = point.linearize().modes(damped=True)
+    assert found.eigenvalues == pytest.approx(np.array([-0.1815610200]), rel=1e-9)
+
+
+@pytest.mark.parametrize("voltage", [0.0, 1e-3, 60.0, 600.0])
+def test_temperatures_at_any_voltage_and_energy_is_kept(voltage):
+    point = heated(voltage).find_working_point()
+    above = point.potentials["box.heat"] - 300.0
+    assert above == pytest.approx(warmth_by_hand(voltage, 0.004), rel=1e-9, abs=1e-9)
+    flows = point.flows
+    heat = 300.0 * flows["wall.entropy2"]
+    assert -heat == pytest.approx(voltage * flows["heater.charge"], rel=1e-9, abs=1e-9)
+
+
+def test_a_network_may_run_away_and_is_named_unstable():
+    """A resistance that falls: more current, more heat."""
+    point = heated(voltage=1.0, slope=-0.05).find_working_point()
+    d = warmth_by_hand(1.0, -0.05)
+    assert point.potentials["box.heat"] - 300.0 == pytest.approx(d, rel=1e-9)
+    rate = (0.05 / (10.0 * (1.0 - 0.05 * d) ** 2) - 0.08) / 0.5
+    assert point.linearize().modes(damped=True).eigenvalues == pytest.approx(np.array([rate]), rel=1e-8)
+    with pytest.raises(ModelError, match=r"box.*no steady state was found of the network of supply\.charge, heater"):
+        heated(voltage=3.0, slope=-0.05).find_working_point()
+
+
+def test_responses_of_temperatures_are_those_of_the_linear_equations():
+    linear = heated().find_working_point().linearize()
+    f = np.array([1e-4, 0.03, 2.0])
+    d, u = 38.9359631076, 6.0
+    r = 10.0 * (1.0 + 0.004 * d)
+    lag = 0.5 * 2j * np.pi * f + 0.08 + u**2 / r**2 * 0.04
+    found = linear.frequency_response(f)
+    np.testing.assert_allclose(found["box.temperature", "supply.voltage"], 2.0 * u / r / lag, rtol=1e-8)
+    np.testing.assert_allclose(found["box.temperature", "room.temperature"], 0.08 / lag, rtol=1e-8)
+    run = linear.simulate(duration=20.0, dt=0.5, inputs={"room.temperature": lambda t: np.ones_like(t)})
+    rate = -0.1815610200
+    np.testing.assert_allclose(
+        run["box.temperature"], 0.08 / (0.5 * -rate) * (1.0 - np.exp(rate * run.time)), atol=1e-8
+    )
+
+
+def furnace(seed: int) -> mse.MSystem:
+    """Heaters in a row, each in a box that loses heat to the room, or to a box before it."""
+    rng = np.random.default_rng(seed)
+    system, last = mse.MSystem("furnace"), "supply.+"
+    system.add(mse.VoltageSource("supply", voltage=10 ** rng.uniform(2, 3)))
+    system.add(mse.TemperatureSource("room", temperature=300.0))
+    for k in range(rng.integers(3, 7)):
+        system.add(mse.Heater(f"heater{k}", resistance=10 ** rng.uniform(-1, 2)))
+        system.add(mse.HeatCapacity(f"box{k}", capacity=10 ** rng.uniform(-2, 2), temperature=300.0))
+        system.add(mse.HeatConductor(f"wall{k}", conductance=10 ** rng.uniform(-2, 1)))
+        system.connect(last, f"heater{k}.+")
+        system.connect(f"heater{k}.heat", f"box{k}.heat", f"wall{k}.1")
+        system.connect(f"wall{k}.2", f"box{rng.integers(0, k)}.heat" if k and rng.random() < 0.7 else "room.heat")
+        last = f"heater{k}.-"
+    system.connect(last, "supply.-", system.earth)
+    return system
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 2, 5, 9])
+def test_networks_that_reach_thousands_of_kelvins(seed):
+    system = furnace(seed)
+    point = system.find_working_point()
+    heat = system["supply"].voltage * point.flows["heater0.charge"]
+    assert 300.0 * point.flows["room.entropy"] == pytest.approx(heat, rel=1e-9)
+    assert max(value for name, value in point.potentials.items() if name.startswith("box")) > 900.0
+    assert point.stable
+
+
+def rod(gravity: float) -> mse.MSystem:
+    system = mse.MSystem("rod", gravity=(gravity, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1, at=mse.Pose.dx(0.1)))
+    system.add(mse.Prismatic("guide", axis=(1, 0, 0)), between=(body, system.ground))
+    spring = mse.ThermalSpring("rod", stiffness=1e5, length=0.1, expansion=2.3e-3, capacity=2.4, temperature=300.0)
+    system.add(spring, between=(system.ground, body))
+    system.add(mse.HeatConductor("wall", conductance=0.7))
+    system.add(mse.TemperatureSource("room", temperature=300.0))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    system.connect("rod.heat", "wall.1")
+    system.connect("wall.2", "room.heat")
+    return system
+
+
+@pytest.mark.parametrize("gravity", [0.0, 50.0])
+def test_a_thermal_spring_damps_as_zener_says(gravity):
+    """k (1 + D i w t/(1 + i w t)), D = k a^2 l^2 T0/C, t = C/G, at any load."""
+    point = rod(gravity).find_working_point()
+    assert point.poses["body.center"].o[0] - 0.1 == pytest.approx(2.0 * gravity / 1e5, rel=1e-8, abs=1e-15)
+    assert point.internal["rod.entropy"] == pytest.approx(1e5 * 2.3e-4 * 2.0 * gravity / 1e5, abs=1e-9)
+    f = np.array([1e-3, 0.05, 1.0, 30.0])
+    turn, w = 2j * np.pi * f * 2.4 / 0.7, 2 * np.pi * f
+    k = 1e5 * (1.0 + 1e5 * 2.3e-4**2 * 300.0 / 2.4 * turn / (1.0 + turn))
+    found = point.linearize().frequency_response(f)["probe.x", "push.fx"]
+    np.testing.assert_allclose(1.0 / found, k - 2.0 * w**2, rtol=1e-9)
+
+
+def test_a_spring_that_is_warmed_grows():
+    system = rod(0.0)
+    system["room"].temperature = 310.0
+    point = system.find_working_point()
+    assert point.poses["body.center"].o[0] - 0.1 == pytest.approx(2.3e-3 * 0.1 * 10.0, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_a_discharge_warms_and_energy_is_kept():
+    system = mse.MSystem("discharge")
+    system.add(mse.Capacitor("capacitor", capacitance=1e-4))
+    system.add(mse.Inductor("coil", inductance=0.01))
+    system.add(mse.Heater("heater", resistance=5.0))
+    system.add(mse.HeatCapacity("body", capacity=0.02, temperature=300.0))
+    system.connect("capacitor.+", "coil.+")
+    system.connect("coil.-", "heater.+")
+    system.connect("heater.-", "capacitor.-", system.earth)
+    system.connect("heater.heat", "body.heat")
+    names = ["body.temperature", "capacitor.charge", "coil.charge'"]
+    run = system.simulate(duration=0.01, dt=1e-3, initial={"capacitor.charge": 1e-2}, outputs=names, rtol=1e-10)
+    warm, charge, current = (run[name] for name in names)
+    np.testing.assert_allclose(warm[[1, 3, 10]], [304.8081067322, 320.0378464818, 324.8086571248], rtol=1e-9)
+    energy = 0.5 * charge**2 / 1e-4 + 0.5 * 0.01 * current**2 + 0.02 * warm
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
+
+
+def test_heat_without_a_way_out_is_refused():
+    system = mse.MSystem("oven")
+    system.add(mse.VoltageSource("supply", voltage=6.0))
+    system.add(mse.Heater("heater", resistance=10.0))
+    system.add(mse.HeatCapacity("box", capacity=0.5))
+    system.connect("supply.+", "heater.+")
+    system.connect("supply.-", "heater.-", system.earth)
+    system.connect("heater.heat", "box.heat")
+    with pytest.raises(ModelError, match=r"no steady state.*a way out for all that is fed in, such as a HeatConductor"):
+        system.find_working_point()
