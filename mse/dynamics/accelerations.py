@@ -29,6 +29,7 @@ from ..model.topology import Topology
 from ..numerics.precision import left_by_rounding
 from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
+from ..statics.coordinate_sizes import motion_scale
 from ..statics.forces import joint_reactions
 from .flows import FlowPart
 from .inertia import GroupInertia, cross
@@ -80,9 +81,12 @@ class Equations:
 
     @cached_property
     def measure(self) -> Measure:
-        """What steps count for: turns by the size of the system."""
-        here = Evaluation.initial(self.assembly)
-        return Measure.of(self.assembly, here.configuration)
+        """What steps count for: turns by the size of the system, charges and the like by what is stored of them."""
+        at, t = Evaluation.initial(self.assembly).configuration, self.topology
+        found = Measure.of(self.assembly, at)
+        if t.internal:
+            found.metric[self.size - t.internal :] = motion_scale(t, self.assembly, at, found.size)
+        return found
 
     # -- frames -----------------------------------------------------------------------------------------------
     def frame_motions(self, at: Configuration, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -144,8 +148,9 @@ class Equations:
             if part.has_damping and v.any():
                 own = self._own(part.group, v, moving)
                 damping, power = part.velocity_forces(at, own)
-                damped += float(np.sum(damping * own))
-                driven += float(np.sum(power * own))
+                working = self._own(part.group, self.working(v), moving)
+                damped += float(np.sum(damping * working))
+                driven += float(np.sum(power * working))
                 both = damping + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
                 np.add.at(force, self._rows[self.parts.index(part)], both)
@@ -167,8 +172,18 @@ class Equations:
                 forces = -g.evaluate(at, 1)[1] * without[:, None]
             else:
                 continue
-            power += float(np.sum(forces * self._own(g, v, moving)))
+            power += float(np.sum(forces * self._own(g, self.working(v), moving)))
         return power
+
+    def working(self, v: np.ndarray) -> np.ndarray:
+        """Velocities (n,) along which forces do work: those of efforts and states have none."""
+        return np.where(self._idle, 0.0, v) if self._idle.any() else v
+
+    @cached_property
+    def _idle(self) -> np.ndarray:
+        found = np.zeros(self.size, dtype=bool)
+        found[self.size - self.topology.internal :] = np.logical_or(*self.assembly.variables())
+        return found
 
     def _bends(self, at: Configuration, v: np.ndarray, moving: np.ndarray, turning: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints, so that ``g'' = G a + v'(d2g)v``."""
@@ -234,6 +249,12 @@ class Equations:
             found = found - self.inputs.rates(time)
         rows, _ = self.flow_rows(here, v)
         return found if rows is None else np.append(found, rows @ v)
+
+    def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
+        """Rows (m + f, n) of constraints and of flows on velocities."""
+        held = here.slopes.toarray() if self.assembly.constraint_count else np.zeros((0, self.size))
+        flows, _ = self.flow_rows(here, v)
+        return held if flows is None else np.vstack([held, flows])
 
     def slipping(self, here: Evaluation, v: np.ndarray, time: float) -> float:
         """The largest speed (m/s) among those rates."""

@@ -59,7 +59,7 @@ class Jacobian:
 
     def _put_matrices(self, a: np.ndarray) -> None:
         metric = self._equations.measure.metric
-        mass, damping, stiffness, self.turning = _matrices(self._equations, self._here, self._v, a)
+        mass, damping, stiffness, self.turning = matrices(self._equations, self._here, self._v, a)
         both = np.outer(metric, metric)
         self.mass, self.damping, self.stiffness = mass / both, damping / both, stiffness / both
 
@@ -90,7 +90,8 @@ class Jacobian:
         matrix = np.zeros((n + k + p, n + k + p), dtype=complex if np.iscomplexobj(s) else float)
         own = inner @ by_x + self.stiffness
         # what neither mass nor force moves stays where it is
-        own[np.diag_indices(n)] += NOTHING * np.abs(own.diagonal()).max(initial=0.0)
+        felt = np.maximum(np.abs(own).max(axis=0, initial=0.0), np.abs(own).max(axis=1, initial=0.0))
+        own[np.diag_indices(n)] += NOTHING * np.where(felt > 0.0, felt, felt.max(initial=0.0))
         matrix[:n, :n] = own
         matrix[:n, n : n + k] = a.T
         matrix[:n, n + k :] = -inner @ g.T
@@ -136,7 +137,7 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
     return out[:-1, :-1]
 
 
-def _matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
+def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
     """M, and slopes by velocities and by positions (n, n), of forces on the side of ``M a``; W (n, n)."""
     at, n = here.configuration, e.size
     moving, by_turning = e.frame_motions(at, v)

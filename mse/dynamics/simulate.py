@@ -34,7 +34,7 @@ from .moments import Moment
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
-from .start import Given, carried, closed, moving, placed
+from .start import Given, carried, closed, moving, placed, settled
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
 
@@ -176,6 +176,8 @@ class Run:
         here = placed(e, here, self.coordinates, given)
         v = moving(e, here, self.coordinates, given, v, time)
         self._choose(here, v, self.method)
+        if e.implicit:
+            here, v = settled(e, here, v, time, given)
         work = (0.0, 0.0) if moment is None else (moment.damped, moment.driven)
         first = Moment(time, here.state, v, *work)
         return first, first
@@ -285,6 +287,14 @@ class Run:
         e = self.equations
         if broken := e.inputs.broken(begin.time):
             return f"{broken}; {ended}"
+        if e.implicit:
+            later = float(np.nextafter(begin.time, np.inf))
+            try:
+                settled(
+                    e, e.evaluation(begin.state, later), begin.v, later, Given(self.topology, self.coordinates, None)
+                )
+            except ModelError as torn:
+                return f"{torn}; {ended}"
         fast = np.abs(e.measure.metric * begin.v).max(initial=0.0)
         ahead = _AHEAD * e.measure.size / fast if fast else 0.0
         for time in (0.0, ahead):

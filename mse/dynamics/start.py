@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..elements.coordinates import flowing
+from ..elements.differentiation import VANISHED
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
 from ..model.assembly import Assembly
@@ -15,12 +17,14 @@ from ..model.evaluation import Evaluation
 from ..model.joint_assembly import put_together, restored
 from ..model.pattern import forceful
 from ..model.topology import Topology
-from ..numerics.precision import NOTHING
+from ..numerics.precision import EPS, NOTHING
+from ..numerics.scaled_newton import Left, solved
 from ..pose import Pose
 from ..validation.arguments import find, instance, mapping, number, numbers
 from .accelerations import Constrained, Equations
 from .coordinates import NamedCoordinates
 from .input_forces import InputForces
+from .jacobian import matrices
 
 # rad, or of the size of the system: how far coordinates are brought at once, so that angles are followed past half turns.
 # With half and with twice of it tests/dynamics/test_start.py passes.
@@ -157,6 +161,8 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
     before, size = coordinates.values(here), equations.measure.size
     target = np.array([given.values[coordinates.names[k]] for k in chosen])
     weights = np.where(coordinates.turns, size, 1.0)
+    if inner := equations.topology.internal:
+        weights[len(weights) - inner :] = equations.measure.metric[equations.size - inner :]
     far = list(np.abs(target - before[chosen]) / np.where(coordinates.turns[chosen], 1.0, size))
     ways = [(frame, _pose_of(here, frame), -_off(here, frame, pose)) for frame, pose in given.poses.values()]
     for _, _, way in ways:
@@ -260,3 +266,81 @@ def moving(
             "rates that all joints allow at once; give fewer of them, or correct one"
         )
     return v
+
+
+def settled(
+    equations: Equations, here: Evaluation, v: np.ndarray, time: float, given: Given
+) -> tuple[Evaluation, np.ndarray]:
+    """The system with efforts, and rates of internal coordinates without mass, as they follow from all other values and rates.
+
+    They solve ``M a = f - c - A' l`` and ``A v = u'`` for some accelerations a and multipliers l.  Raises ModelError where they
+    contradict charges or rates that are there at the beginning.
+    """
+    e, n, first = equations, equations.size, equations.size - equations.topology.internal
+    mass = e.mass(here)
+    names = e.topology.coordinate_names[first:]
+    light = first + np.flatnonzero(~mass[first:].any(axis=1))
+    if not len(light):
+        return here, v
+    efforts = np.flatnonzero(e.assembly.variables()[0])
+    light = np.setdiff1d(light, first + efforts)
+    kelvin = np.array([getattr(names[k], "unit", "") == "K" for k in efforts], dtype=bool)
+    ends = np.cumsum([n, len(light), len(efforts)])
+
+    def at(z: np.ndarray) -> tuple[Evaluation, np.ndarray]:
+        q, rates = here.state.q.copy(), v.copy()
+        rates[light], q[efforts] = z[ends[0] : ends[1]], z[ends[1] : ends[2]]
+        return e.evaluation(here.state._replace(q=q), time), rates
+
+    def left(z: np.ndarray) -> Left:
+        now, rates = at(z)
+        force, _, _ = e.applied(now, rates, time, e.assembly.groups, e.parts)
+        _, damping, stiffness, _ = matrices(e, now, rates, np.zeros(n))
+        rows = e.rows(now, rates)
+        none = np.zeros((len(rows), n + len(efforts) + len(rows)))
+        slopes = np.vstack([
+            np.hstack([mass, damping[:, light], stiffness[:, first + efforts], rows.T]),
+            np.insert(none, n, rows[:, light].T, axis=1),
+        ])  # fmt: skip
+        slopes[np.abs(slopes) <= VANISHED] = 0.0
+        pull = e.inertia(now.configuration, rates).force - force
+        values = np.concatenate([mass @ z[:n] + pull + rows.T @ z[ends[2] :], e.drift(now, rates, time)])
+        terms = np.abs(slopes) @ np.abs(z) + np.concatenate([np.abs(force), np.abs(rows) @ np.abs(rates)])
+        return Left(values, slopes, np.maximum(terms, EPS * terms.max(initial=0.0)))
+
+    rows = e.rows(here, v)
+    z = np.concatenate([np.zeros(n), v[light], here.state.q[efforts], np.zeros(len(rows))])
+    positive = np.zeros(len(z), dtype=bool)
+    positive[ends[1] : ends[2]] = kelvin
+    # efforts first, from what is stored: laws may have no sense at zero, as at 0 K
+    some = np.ones(len(z), dtype=bool)
+    some[ends[0] : ends[1]] = False
+    if len(efforts):
+        z, _ = solved(left, z, positive=positive, changing=some)
+    z, found = solved(left, z, positive=positive)
+    if not found:
+        _refuse_torn(e, left(z), time)
+        return here, v  # stiff parts without mass begin where they are put, and jump
+    now, rates = at(z)
+    fastest = np.abs(rates[first:]).max()
+    for name, rate in zip(names, rates[first:].tolist(), strict=True):
+        wanted = given.rates.get(f"{name}'", rate)
+        if abs(rate - wanted) > _CLOSE * fastest:
+            raise ModelError(
+                f'{e.topology.label}: initial "{name}\'" is {wanted:.6g}, where {rate:.6g} {name.flow_unit} follows from the '
+                "circuit, as nothing keeps a rate there; expected the same; leave it out"
+            )
+    return now, rates
+
+
+def _refuse_torn(equations: Equations, left: Left, time: float) -> None:
+    """Refuse efforts on charges, volumes and the like that do not balance at a time (s)."""
+    names, n = equations.topology.coordinate_names, equations.size
+    off = np.where(flowing(names), np.abs(left.values[:n]) / left.terms[:n], 0.0)
+    if off.max(initial=0.0) > np.sqrt(EPS):
+        k = int(off.argmax())
+        raise ModelError(
+            f"{equations.topology.label}: {names[k]} would jump at t = {time:g} s, where {abs(left.values[k]):.4g} "
+            f"{names[k].effort_unit} of its efforts do not balance; expected potentials that agree wherever no resistance is "
+            "between stores and sources; put a resistor there, give charges that agree as initial, or round off a jump of inputs"
+        )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..elements.coordinates import Coordinate, declared, size_of
+from ..elements.coordinates import DOMAINS, Coordinate, declared, size_of
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
 from ..model.topology import Topology
+
+# efforts (V, Pa, K, A) where nothing drives at first
+_USUAL = {DOMAINS["electric"]: 1.0, DOMAINS["fluid"]: 1e5, DOMAINS["thermal"]: 300.0, DOMAINS["magnetic"]: 1.0}
 
 
 def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, size: float) -> np.ndarray:
@@ -17,8 +20,41 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
     without a unit, count as they are.  Any other coordinate counts as the displacement, of the bodies that its element acts on,
     that takes the same energy: a charge q on a capacitance C between plates on a spring k counts as q / sqrt(C k).
     """
+    scale, by_law = _declared(topology, size)
+    if by_law:
+        _follow_law(scale, by_law, topology, assembly, at, size)
+    return scale
+
+
+def motion_scale(topology: Topology, assembly: Assembly, at: Configuration, size: float) -> np.ndarray:
+    """The same (k,) for errors of large motions: a charge counts by what the softest store of its domain holds.
+
+    That is its charge at the largest effort there without any charge, or at a usual one, such as 1 V.
+    """
+    scale, by_law = _declared(topology, size)
+    if not by_law:
+        return scale
+    _follow_law(scale, by_law, topology, assembly, at, size)
+    _, _, gradient, _, k = assembly.total(at, 2)
+    first = assembly.size - topology.internal
+    stored, efforts = k.diagonal()[first:], np.abs(np.nan_to_num(gradient[first:]))
+    units = np.array([getattr(name, "unit", "") for name in topology.coordinate_names[first:]])
+    free = np.array([number for number, _, _ in by_law])
+    for domain, usual in _USUAL.items():
+        own = units == domain.unit
+        driven = efforts[own].max(initial=0.0) or usual
+        scale[free[units[free] == domain.effort]] = size / driven  # efforts of laws without energy
+        if (holding := stored[own & (stored > 0.0)]).size:
+            scale[free[own[free]]] = size * holding.min() / driven
+    return scale
+
+
+def _declared(topology: Topology, size: float) -> tuple[np.ndarray, list[tuple[int, np.ndarray, bool]]]:
+    """The scale (k,) of coordinates of declared sizes and of lengths, and all others.
+
+    Each of these has the units of its element, and whether it has ports.
+    """
     scale = np.ones(topology.internal)
-    # each with the units of its element, and whether it has ports
     by_law: list[tuple[int, np.ndarray, bool]] = []
     for kind in topology.kinds:
         if not kind.own_coordinates:
@@ -35,9 +71,7 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
                     scale[number] = size / typical
                 elif _measured(coordinate):
                     by_law.append((number, topology.unit[frames], bool(coordinate.ports)))
-    if by_law:
-        _follow_law(scale, by_law, topology, assembly, at, size)
-    return scale
+    return scale, by_law
 
 
 def _measured(coordinate: Coordinate) -> bool:
