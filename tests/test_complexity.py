@@ -344,3 +344,54 @@ def test_work_for_a_ladder_grows_no_faster_than_the_ladder(monkeypatch):
     assert counts[1] == counts[2]
     # measured 4.43 and 4.1 for four times as many; with dense loops, or rows of charges taken one by one, 5 and 6 or more
     assert calls[2] < 4.8 * calls[1] and peaks[2] < 4.6 * peaks[1]
+
+
+def mesh(n: int, system: mse.MSystem) -> mse.MSystem:
+    """Resistors along a grid of n x n nodes with a capacitor each, between a source and earth."""
+    nodes: dict = {"earth": [system.earth]}
+
+    def put(obj, a, b):
+        system.add(obj)
+        nodes.setdefault(a, []).append(obj.port("+"))
+        nodes.setdefault(b, []).append(obj.port("-"))
+
+    put(mse.VoltageSource("source", voltage=1.0), (0, 0), "earth")
+    for i in range(n):
+        for j in range(n):
+            put(mse.Capacitor(f"c{i}-{j}", capacitance=1e-6), (i, j), "earth")
+            for di, dj in ((1, 0), (0, 1)):
+                if i + di < n and j + dj < n:
+                    put(mse.Resistor(f"r{i}-{j}-{dj}", resistance=1.0), (i, j), (i + di, j + dj))
+    put(mse.Resistor("load", resistance=1.0), (n - 1, n - 1), "earth")
+    for ports in nodes.values():
+        system.connect(*ports)
+    return system
+
+
+def test_currents_round_the_meshes_of_a_grid_are_not_searched_one_by_one(monkeypatch):
+    solved, n = solved_by_lanczos(monkeypatch), 12
+    point = mesh(n, mse.MSystem("grid")).find_working_point()
+    # one motion is searched; with all 121 meshes among them, hundreds of blocks are solved for
+    assert len(solved) < 60 and point.stable and not point.free
+    degree = np.zeros(n * n)
+    laplace = np.zeros((n * n, n * n))
+    for a in range(n * n):
+        for b in (a + n, a + 1 if (a + 1) % n else n * n):
+            if b < n * n:
+                laplace[a, b] = laplace[b, a] = -1.0
+                degree[[a, b]] += 1.0
+    degree[-1] += 1.0  # the load
+    laplace += np.diag(degree)
+    e = np.linalg.solve(laplace[1:, 1:], -laplace[1:, 0])
+    assert point.flows["load.charge"] == pytest.approx(e[-1], rel=1e-9)
+    assert point.potentials["c5-7.+"] == pytest.approx(e[5 * n + 7 - 1], rel=1e-9)
+
+
+def test_a_body_that_falls_or_spins_is_found_beside_many_meshes():
+    system = mesh(12, mse.MSystem("both"))
+    top = system.add(mse.RigidBody("top", mass=1.0, inertia=0.1, at=mse.Pose.dz(0.3)))
+    system.add(mse.Rod("rod", length=0.3), between=(system.ground, top))
+    point = system.find_working_point(seek="nearest")
+    assert not point.stable and any("top" in motion.name for motion in point.unstable)
+    assert {name for motion in point.free for name in motion.name.split() if "charge" in name} == set()
+    assert any("top" in motion.name for motion in point.free)

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf
 from .eigen import eigen, graded, lowest_eigenvalue
 from .factor import ConstrainedFactor, Factor, Factors
 from .lanczos import Lanczos
-from .null_motions import local_null
+from .null_motions import local_null, null_space, orthonormal
 from .options import SIZES
 from .parts import Free, free_of_parts
 from .precision import DEPENDENT, SURE, UNPIVOTED, cleared, positive, without_curvature
@@ -124,6 +124,8 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
     local, idle, parts = (no_columns(n),) * 3 if search is None else (search.local, search.idle, search.parts.null)
     doubts, within_noise = np.zeros((n, 0)), np.zeros(0)
     null = negative = doubts
+    if x.shape[1] and idle.shape[1]:
+        x = x - idle @ (idle.T @ x)
     if x.shape[1]:
         mu, x = graded(k, sp.diags(noise, format="csr"), x)
         crowded = search is not None and search.hidden > 0
@@ -171,23 +173,24 @@ class _Search:
         self._k, self._noise, self._bodies, self._allowed, self._factors = k, noise, bodies, allowed, factors
         self.local, self.parts = no_columns(k.shape[0]), Free.none(k.shape[0])
         self.hidden = 0  # motions hidden by rounding, if they are counted and not all computed
-        self.idle = _idle(k, 6 * bodies, allowed)
+        self.idle, self._held = _idle(k, 6 * bodies, allowed)
 
     def small(self) -> np.ndarray | None:
         """Motions (n, s) that span all of less than some noises, except those of bodies and parts; None if there are none.
 
-        Free motions ``local`` to one body, ``idle`` coordinates, and motions of ``parts`` with the rest at rest may be very
-        many, so they are found separately.
+        Free motions ``local`` to one body, ``idle`` ones, and motions of ``parts`` with the rest at rest may be very many, so
+        they are found separately.
         """
-        k, noise, idle = self._k, self._noise, self.idle
-        if not idle.shape[1] and _negative(self._factor(k, UNPIVOTED)) == 0:
+        k, noise = self._k, self._noise
+        if not len(self._held) and _negative(self._factor(k, UNPIVOTED)) == 0:
             return None
         self.local = self._single()
-        # give known free motions a stiffness, so that only the rarer shared motions are left to find
-        top = np.abs(k.data).max(initial=0.0) or 1.0
-        known = sp.hstack([self.local, idle], format="csc")
+        # give known free motions a stiffness, so that only the rarer shared motions are left to find; of an idle one it is enough
+        # to hold one coordinate, since any other motion may be mixed with it until that rests
+        n, top = k.shape[0], np.abs(k.data).max(initial=0.0) or 1.0
+        held = sp.identity(n, format="csc")[:, self._held]
+        known = sp.hstack([self.local, held], format="csc")
         rest = (k + top * known @ known.T).tocsc() if known.shape[1] else k
-        n = k.shape[0]
         near = None
         for sought in (UNPIVOTED, 3 * UNPIVOTED, 10 * UNPIVOTED):
             factor = self._factor(rest, sought)
@@ -290,17 +293,25 @@ class _Search:
         return sl.null_space(sp.vstack(rows).toarray(), rcond=DEPENDENT) if any(r.shape[0] for r in rows) else np.eye(n)
 
 
-def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> sp.csc_matrix:
-    """Unit vectors (n, m) of coordinates from ``first`` on without stiffness and constraint, such as charges.
+def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> tuple[sp.csc_matrix, np.ndarray]:
+    """Orthonormal motions (n, m) of coordinates from ``first`` on without stiffness, such as charges, and one coordinate of each.
 
-    Coils give charges mass and couple their rates with velocities.  Each coil has one, and none needs to be searched for.
+    Coils give charges mass and couple their rates with velocities.  Each coil has one, each mesh of resistors too, and none needs
+    to be searched for.
     """
-    known = np.zeros(k.shape[0], dtype=bool)
-    known[:first] = True
-    known[k.indices[k.data != 0.0]] = True
-    if allowed is not None:
-        known[allowed.slopes.indices[allowed.slopes.data != 0.0]] = True
-    return sp.identity(len(known), format="csc")[:, np.flatnonzero(~known)]
+    n = k.shape[0]
+    without = np.ones(n, dtype=bool)
+    without[:first] = False
+    without[k.indices[k.data != 0.0]] = False
+    numbers = np.flatnonzero(without)
+    single = sp.identity(n, format="csc")[:, numbers]
+    if allowed is None or not len(numbers):
+        return single, numbers
+    rows = allowed.slopes.tocsc()[:, numbers].tocsr()
+    rows.eliminate_zeros()
+    basis, chosen = null_space(rows)
+    found = orthonormal(basis)
+    return sp.csc_matrix((found.data, numbers[found.indices], found.indptr), shape=(n, found.shape[1])), numbers[chosen]
 
 
 def _independent(x: np.ndarray, noise: sp.csr_matrix) -> bool:

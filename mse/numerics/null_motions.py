@@ -1,11 +1,15 @@
-"""Motions of single bodies that sparse equations leave free, such as spins about their own axes."""
+"""Motions that sparse equations leave free: of single bodies, such as spins about their own axes, and of many coordinates."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
+from .factor import UnsymmetricFactor
 from .precision import DEPENDENT, cleared
+from .rank import rank
+from .tangent import normalized
 
 # Relative to the largest squared product of the rows with a motion of a body: a smaller one may be rounding of zero
 # (tests/numerics/test_null_motions.py, which passes with 0.01 and 100 times this).
@@ -85,3 +89,40 @@ def _own_blocks(matrix: sp.csr_matrix, body: np.ndarray) -> np.ndarray:
     out = np.zeros((len(body), each, 6))
     out[row[own] // each, row[own] % each, matrix.indices[own] % 6] = matrix.data[own]
     return out
+
+
+def null_space(rows: sp.csr_matrix) -> tuple[sp.csc_matrix, np.ndarray]:
+    """A basis (n, k) of what rows (m, n) leave free, and the number (k,) of the coordinate that each of it moves alone."""
+    n = rows.shape[1]
+    rows = rows[np.diff(rows.indptr) > 0]
+    rows = normalized(rows, np.zeros(rows.shape[0]))[0]
+    of = rank(rows, 1)
+    others = np.setdiff1d(np.arange(n), of.pivots)
+    basis = sp.identity(n, format="csc")[:, others]
+    if len(others) and len(of.pivots):
+        rows = rows[of.independent]
+        follow = UnsymmetricFactor(rows[:, of.pivots].tocsc()).solve(rows[:, others].toarray())
+        basis = basis - sp.identity(n, format="csc")[:, of.pivots] @ sp.csc_matrix(cleared(follow))
+    return basis.tocsc(), others
+
+
+def orthonormal(basis: sp.csc_matrix) -> sp.csc_matrix:
+    """An orthonormal basis of the same space; columns (n, k) without common rows stay apart."""
+    met = abs(basis)
+    label = connected_components(met.T @ met, directed=False)[1]
+    order = np.argsort(label, kind="stable")
+    found, columns = [basis[:, :0]], [order[:0]]
+    alone = np.bincount(label)[label] == 1
+    lengths = np.sqrt(np.asarray(basis.power(2).sum(axis=0)).ravel())
+    found.append((basis @ sp.diags(1.0 / lengths, format="csc"))[:, alone])
+    columns.append(np.flatnonzero(alone))
+    for block in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
+        if len(block) > 1:
+            own = basis[:, block].tocsr()
+            on = np.flatnonzero(np.diff(own.indptr))
+            turned = sp.csc_matrix(cleared(np.linalg.qr(own[on].toarray())[0]))
+            found.append(
+                sp.csc_matrix((turned.data, on[turned.indices], turned.indptr), shape=(basis.shape[0], len(block)))
+            )
+            columns.append(block)
+    return sp.hstack(found, format="csc")[:, np.argsort(np.concatenate(columns), kind="stable")]

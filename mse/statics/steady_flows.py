@@ -21,7 +21,8 @@ from ..model.configuration import Configuration
 from ..model.evaluation import Evaluation
 from ..model.flow_constraints import flow_constraints
 from ..numerics.factor import UnsymmetricFactor
-from ..numerics.precision import DEPENDENT, EPS, NOTHING, cleared
+from ..numerics.null_motions import null_space
+from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from ..numerics.rank import rank
 from ..numerics.tangent import normalized
 from .networks import Network, Steady, networks
@@ -299,27 +300,12 @@ def _unresisted(rows: sp.csr_matrix, slope: sp.csr_matrix) -> tuple[sp.csc_matri
     even = (slope + slope.T).tocsr()
     even.eliminate_zeros()
     # all motions without resistance, then those of them that the rows allow
-    bare, _ = _null_space(even)
-    loops, chosen = _null_space((rows @ bare).tocsr())
+    bare, _ = null_space(even)
+    loops, chosen = null_space((rows @ bare).tocsr())
     loops = (bare @ loops).tocsc()
     loops.eliminate_zeros()
     loops.sort_indices()
     return loops, bare[:, chosen].T.tocsr()
-
-
-def _null_space(rows: sp.csr_matrix) -> tuple[sp.csc_matrix, np.ndarray]:
-    """A basis (n, k) of what rows (m, n) leave free, and the number (k,) of the coordinate that each of it moves alone."""
-    n = rows.shape[1]
-    rows = rows[np.diff(rows.indptr) > 0]
-    rows = normalized(rows, np.zeros(rows.shape[0]))[0]
-    of = rank(rows, 1)
-    others = np.setdiff1d(np.arange(n), of.pivots)
-    basis = sp.identity(n, format="csc")[:, others]
-    if len(others) and len(of.pivots):
-        rows = rows[of.independent]
-        follow = UnsymmetricFactor(rows[:, of.pivots].tocsc()).solve(rows[:, others].toarray())
-        basis = basis - sp.identity(n, format="csc")[:, of.pivots] @ sp.csc_matrix(cleared(follow))
-    return basis.tocsc(), others
 
 
 def _some(names: list[str]) -> str:
