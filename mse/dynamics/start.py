@@ -312,11 +312,6 @@ def settled(
     z = np.concatenate([np.zeros(n), v[light], here.state.q[efforts], np.zeros(len(rows))])
     positive = np.zeros(len(z), dtype=bool)
     positive[ends[1] : ends[2]] = kelvin
-    # efforts first, from what is stored: laws may have no sense at zero, as at 0 K
-    some = np.ones(len(z), dtype=bool)
-    some[ends[0] : ends[1]] = False
-    if len(efforts):
-        z, _ = solved(left, z, positive=positive, changing=some)
     z, found = solved(left, z, positive=positive)
     if not found:
         _refuse_torn(e, left(z), time)

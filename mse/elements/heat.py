@@ -100,8 +100,7 @@ class HeatConductor(MObject):
 
     def effort_constraint(self, frames, q, v, given):
         first, second = given.e
-        heat = self.conductance * (first - second)
-        return first * v[0] - heat, second * v[1] + heat
+        return v[0] - self.conductance * (1.0 - second / first), v[1] - self.conductance * (1.0 - first / second)
 
 
 class Heater(MObject):
@@ -134,7 +133,7 @@ class Heater(MObject):
         return -self._resistance(given.e[0]) * given.v[0] * v[0] - given.e[0] * v[1]
 
     def effort_constraint(self, frames, q, v, given):
-        return given.e[0] * v[1] + self._resistance(given.e[0]) * v[0] ** 2
+        return v[1] + self._resistance(given.e[0]) * v[0] ** 2 / given.e[0]
 
     def measure(self, frames, q):
         return [q[0]]

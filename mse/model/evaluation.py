@@ -133,7 +133,7 @@ class Evaluation:
         o, u = initial_poses(t)
         frames = t.frame_poses(o, u)
         memory = tuple(g.initial_memory(*frames) for g in assembly.groups)
-        return cls(assembly, State(o, u, np.zeros(t.internal), memory), frames=frames)
+        return cls(assembly, State(o, u, assembly.initial_values(), memory), frames=frames)
 
     @cached_property
     def measure(self) -> Measure:

@@ -9,8 +9,8 @@ import numpy as np
 
 from .precision import DEPENDENT, EPS
 
-_STEPS = 30  # of Newton's method, which takes five to ten
-_HALVINGS = 30
+_STEPS = 40  # of Newton's method, which takes five to ten, and one for each time that a temperature doubles
+_HALVINGS = 20
 _ENOUGH = 64.0 * EPS  # of the terms that balance
 
 
@@ -23,19 +23,15 @@ class Left(NamedTuple):
 
 
 @np.errstate(over="ignore", invalid="ignore")  # steps that are too long are halved
-def solved(
-    equations: Callable[[np.ndarray], Left], z: np.ndarray, *, positive: np.ndarray, changing: np.ndarray | None = None
-) -> tuple[np.ndarray, bool]:
+def solved(equations: Callable[[np.ndarray], Left], z: np.ndarray, *, positive: np.ndarray) -> tuple[np.ndarray, bool]:
     """Unknowns (n,) that solve the equations, found from z on by the shortest steps, and whether they do.
 
-    Steps are halved where they would lead farther off, and where unknowns that are ``positive`` (n,) would not be.  If only
-    some unknowns are ``changing`` (n,), they change in one step.
+    Steps are halved where they would lead farther off, and where unknowns that are ``positive`` (n,) would not be.
     """
     left = equations(z)
-    for _ in range(_STEPS if changing is None else 1):
-        slopes = left.slopes if changing is None else left.slopes * changing
-        by = 1.0 / _or_one(np.abs(slopes).max(axis=1, initial=0.0))
-        scaled = by[:, None] * slopes
+    for _ in range(_STEPS):
+        by = 1.0 / _or_one(np.abs(left.slopes).max(axis=1, initial=0.0))
+        scaled = by[:, None] * left.slopes
         wide = _or_one(np.linalg.norm(scaled, axis=0))
         change = np.linalg.lstsq(scaled / wide, -left.values * by, rcond=DEPENDENT)[0] / wide
         for halved in range(_HALVINGS):

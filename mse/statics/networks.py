@@ -23,10 +23,6 @@ from ..model.evaluation import Evaluation
 from ..numerics.precision import EPS
 from ..numerics.scaled_newton import Left, solved
 
-# Steps in time, and by how much they grow: of 51 random networks that reach up to a million kelvins 8 need them.  With half and
-# with twice of the growth tests/elements/test_heat.py::test_networks_that_reach_thousands_of_kelvins passes.
-_LATER, _LONGER = 100, 4.0
-
 # Of the terms of each equation.  With 1e-13 and 1e-11 tests/elements/test_heat.py passes.
 _SETTLED = 1e-12
 
@@ -115,15 +111,20 @@ class Network:
         self.held = held
         q = self.state.q[self.chosen]
         z = np.concatenate([q[self.rests], rates[self.conducts], np.zeros(len(self.rows))])
-        # efforts follow first from what is stored at the beginning: laws may have no sense at zero, as at 0 K
-        some = np.zeros(len(z), dtype=bool)
-        some[: len(self.rests)], some[len(z) - len(self.rows) :] = self.efforts[self.rests], True
-        z, _ = self._reached(z, 0.0, some)
-        found, arrived = self._reached(z, 0.0)
-        z, arrived = (found, True) if arrived else self._in_time(z)
-        if not arrived:
-            self._refuse(self._left(z, z, 0.0))
-        q, v = self._values(z, z, 0.0)
+        # what is in a single equation follows when all else is known, such as entropies, on which temperatures depend steeply
+        within = self._left(z).slopes != 0.0
+        follows = within.sum(axis=0) == 1
+        follows[len(self.rests) :] = False
+        follows[: len(self.rests)] &= ~self.efforts[self.rests]
+        told = within[:, follows].any(axis=1)
+        for rows, columns in ((~told, ~follows), (told, follows)):
+            z[columns], found = solved(
+                lambda y, rows=rows, columns=columns: self._left(z, rows, columns, y), z[columns],
+                positive=np.append(self.kelvin, np.zeros(len(z) - len(self.kelvin), dtype=bool))[columns],
+            )  # fmt: skip
+            if not found:
+                self._refuse(self._left(z))
+        q, v = self._values(z)
         if len(self.conducts):
             q[self.conducts] += np.linalg.lstsq(self.matrix[:, self.conducts], -self._sums(q), rcond=None)[0]
         return q, v, z[len(z) - len(self.rows) :]
@@ -132,52 +133,41 @@ class Network:
         """Whether the network is in its steady state at given rates (c,) and multipliers (m,), as far as poses are known."""
         self.held = held
         z = np.concatenate([self.state.q[self.chosen][self.rests], rates[self.conducts], multipliers])
-        left = self._left(z, z, 0.0)
+        left = self._left(z)
         return bool((np.abs(left.values) <= _SETTLED * left.terms).all())
 
-    def _in_time(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Where the network settles as time goes, and whether it does, as heaters do that reach thousands of kelvins."""
-        rate = 1.0
-        for _ in range(_LATER):
-            new, arrived = self._reached(z, rate)
-            rate = rate / _LONGER if arrived else rate * _LONGER
-            if arrived:
-                z = new
-                found, settled = self._reached(z, 0.0)
-                if settled:
-                    return found, True
-        return z, False
-
-    def _reached(self, z: np.ndarray, rate: float, some: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
-        """Unknowns after a step of ``1/rate`` (s) by Euler's implicit method, at rest for 0, and whether they were found."""
-        positive = np.append(self.kelvin, np.zeros(len(z) - len(self.kelvin), dtype=bool))
-        return solved(lambda new: self._left(new, z, rate), z, positive=positive, changing=some)
-
-    def _values(self, z: np.ndarray, before: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    def _values(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values and rates (c,) of the network."""
         q, v, count = self.state.q[self.chosen].copy(), np.zeros(len(self.chosen)), len(self.rests)
-        q[self.rests] = z[:count]
-        v[self.conducts] = z[count : count + len(self.conducts)]
-        v[self.rests] = np.where(self.efforts[self.rests], 0.0, rate * (z - before)[:count])
+        q[self.rests], v[self.conducts] = z[:count], z[count : count + len(self.conducts)]
         return q, v
 
     def _sums(self, q: np.ndarray) -> np.ndarray:
         """Residuals (m,) of the constraints, which are linear in charges."""
         return self.residual + self.matrix @ (q - self.state.q[self.chosen])
 
-    def _left(self, z: np.ndarray, before: np.ndarray, rate: float) -> Left:
-        """What is left of all equations, with slopes by the unknowns.
+    def _left(
+        self,
+        z: np.ndarray,
+        rows: np.ndarray | slice = ALL,
+        columns: np.ndarray | slice = ALL,
+        y: np.ndarray | None = None,
+    ) -> Left:
+        """What is left of all equations, with slopes by the unknowns z: values of what rests, rates of what flows, multipliers.
 
-        These are values of what rests, rates of what flows, and multipliers.
+        Only those of ``rows`` and by ``columns``, if given, with y in place of their z.
         """
-        q, v = self._values(z, before, rate)
+        if y is not None:
+            z = z.copy()
+            z[columns] = y
+        q, v = self._values(z)
         at, carrying = self._at(q, v)
         gradient, by_values, load = self._forces(at, carrying)
         by_rates, m, reactions = self._by_rates(at, carrying), self.matrix, z[len(z) - len(self.rows) :]
-        resting, flows, moving = m[:, self.rests], m[:, self.conducts], np.where(self.efforts[self.rests], 0.0, rate)
+        resting, flows = m[:, self.rests], m[:, self.conducts]
         slopes = np.vstack([
-            np.hstack([by_values[:, self.rests] + by_rates[:, self.rests] * moving, by_rates[:, self.conducts], m.T]),
-            np.hstack([resting * moving, flows, np.zeros((len(m), len(m)))]),
+            np.hstack([by_values[:, self.rests], by_rates[:, self.conducts], m.T]),
+            np.hstack([0.0 * resting, flows, np.zeros((len(m), len(m)))]),
             np.hstack([self.closed @ resting, np.zeros((len(self.closed), flows.shape[1] + len(m)))]),
         ])  # fmt: skip
         slopes[np.abs(slopes) <= VANISHED] = 0.0  # of speeds at which records are taken, at rest
@@ -186,7 +176,8 @@ class Network:
         terms[: len(load)] += load
         terms[len(load) : len(load) + len(m)] += np.abs(self.held)
         # what is left of currents that are rounding themselves counts by the others
-        return Left(left, slopes, np.maximum(terms, EPS * terms.max(initial=0.0)))
+        terms = np.maximum(terms, EPS * terms.max(initial=0.0))
+        return Left(left[rows], slopes[rows][:, columns], terms[rows])
 
     def _refuse(self, left: Left) -> None:
         count = len(self.names)

@@ -93,7 +93,7 @@ def furnace(seed: int) -> mse.MSystem:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 2, 5, 9])
+@pytest.mark.parametrize("seed", [0, 2, 9, 17])
 def test_networks_that_reach_thousands_of_kelvins(seed):
     system = furnace(seed)
     point = system.find_working_point()
