@@ -101,7 +101,10 @@ def unaccounted(equations: Equations, moments: Sequence[Moment], rtol: float) ->
     rows = np.array([energies(equations, m) for m in (*some, moments[-1])])
     change = rows - rows[0]
     left = np.abs(change[:, :3].sum(axis=1) - change[:, 3:].sum(axis=1)).max()
-    exchanged = np.abs(change).sum(axis=1).max()
+    # sources and stores of circuits give each other energy of one kind
+    one, two = (stored(equations, m) for m in (moments[0], moments[-1]))
+    passed = sum(abs(x - one[kind].get(path, 0.0)) for kind, by_path in two.items() for path, x in by_path.items())
+    exchanged = max(np.abs(change).sum(axis=1).max(), passed)
     if left <= _UNACCOUNTED * (rtol * exchanged + EPS * np.abs(rows).max()):
         return ""
     return (

@@ -113,6 +113,7 @@ class Network:
         z = np.concatenate([q[self.rests], rates[self.conducts], np.zeros(len(self.rows))])
         # what is in a single equation follows when all else is known, such as entropies, on which temperatures depend steeply
         within = self._left(z).slopes != 0.0
+        self._refuse_unused(within)
         follows = within.sum(axis=0) == 1
         follows[len(self.rests) :] = False
         follows[: len(self.rests)] &= ~self.efforts[self.rests]
@@ -178,6 +179,15 @@ class Network:
         # what is left of currents that are rounding themselves counts by the others
         terms = np.maximum(terms, EPS * terms.max(initial=0.0))
         return Left(left[rows], slopes[rows][:, columns], terms[rows])
+
+    def _refuse_unused(self, within: np.ndarray) -> None:
+        """Refuse efforts that are in none of the equations (m, n)."""
+        unused = self.rests[~within[:, : len(self.rests)].any(axis=0) & self.efforts[self.rests]]
+        if len(unused):
+            raise ModelError(
+                f"{self.assembly.topology.label}: the effort {self.names[unused[0]]} is in no effort_constraint and no power; "
+                "expected an equation that decides it; leave it out, or hold the flow by a flow_constraint, whose multiplier is the effort"
+            )
 
     def _refuse(self, left: Left) -> None:
         count = len(self.names)

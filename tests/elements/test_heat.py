@@ -167,3 +167,10 @@ def test_heat_without_a_way_out_is_refused():
     system.connect("heater.heat", "box.heat")
     with pytest.raises(ModelError, match=r"no steady state.*a way out for all that is fed in, such as a HeatConductor"):
         system.find_working_point()
+
+
+def test_warming_up_is_accounted_for():
+    """What the source gives the box is of one kind, and no energy is missing."""
+    run = heated().simulate(duration=60.0, dt=20.0, rtol=1e-7)
+    assert run["box.temperature"][-1] == pytest.approx(338.9359631 - 38.94 * np.exp(-0.18 * 60.0), abs=1e-2)
+    assert not any("accounted" in note for note in run.notes)

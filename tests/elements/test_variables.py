@@ -133,6 +133,70 @@ def test_models_with_states_are_read_from_files(tmp_path):
     )
 
 
+class WarmResistor(mse.MObject):
+    """A resistor of 10 (1 + 0.004 s) ohm, s the kelvins that it is above the room."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+    state_names = (mse.coordinate("warmth", unit="K", domain="generalized"),)
+
+    def power(self, frames, q, v, given):
+        return -10.0 * (1.0 + 0.004 * given.s[0]) * given.v[0] * v[0]
+
+    def state_rates(self, frames, q, v, given):
+        return (10.0 * (1.0 + 0.004 * given.s[0]) * given.v[0] ** 2 - 0.08 * given.s[0]) / 0.5
+
+
+def test_a_state_and_a_steady_current_decide_each_other():
+    system = mse.MSystem("heater")
+    system.add(mse.VoltageSource("source", voltage=6.0))
+    system.add(WarmResistor("resistor"))
+    system.connect("source.+", "resistor.+")
+    system.connect("source.-", "resistor.-", system.earth)
+    point = system.find_working_point()
+    assert point.internal["resistor.warmth"] == pytest.approx(38.9359631076, rel=1e-9)
+    assert point.linearize().modes(damped=True).eigenvalues == pytest.approx(np.array([-0.1815610200]), rel=1e-9)
+
+
+class Lost(mse.MObject):
+    """A resistor of 3 ohm as an effort, and another effort that nothing decides."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+    effort_names = ("voltage", "lost")
+
+    def power(self, frames, q, v, given):
+        return -given.e[0] * v[0]
+
+    def effort_constraint(self, frames, q, v, given):
+        return given.e[0] - 3.0 * v[0], 0.0 * v[0]
+
+
+class Short(Lost):
+    def effort_constraint(self, frames, q, v, given):
+        return given.e[0] - 3.0 * v[0]
+
+
+@pytest.mark.parametrize(
+    ("cls", "words"),
+    [
+        (
+            Lost,
+            r"the effort it\.lost is in no effort_constraint and no power.*leave it out, or hold the flow by a flow_constr",
+        ),
+        (
+            Short,
+            r"Short 'it': its effort_constraint.*gives 1 equations; expected 2, one for each of its efforts voltage, lost",
+        ),
+    ],
+)
+def test_efforts_without_equations_are_refused(cls, words):
+    system = mse.MSystem("circuit")
+    system.add(cls("it"))
+    with pytest.raises(mse.errors.ModelError, match=words):
+        system.find_working_point()
+
+
 @pytest.mark.parametrize(
     ("members", "words"),
     [
