@@ -186,7 +186,8 @@ class Network:
         if len(unused):
             raise ModelError(
                 f"{self.assembly.topology.label}: the effort {self.names[unused[0]]} is in no effort_constraint and no power; "
-                "expected an equation that decides it; leave it out, or hold the flow by a flow_constraint, whose multiplier is the effort"
+                "expected an equation that decides it; leave it out, or hold the flow by a flow_constraint, whose "
+                "multiplier is the effort"
             )
 
     def _refuse(self, left: Left) -> None:
