@@ -27,7 +27,7 @@ def checked(label: str, method: str | None) -> str | None:
 def stepper(equations: Equations, rtol: float, method: str, until: float | None = None) -> Stepper | ImplicitStepper:
     """What makes the steps of a method, explicit ones many at once if a run goes ``until`` a time (s)."""
     equations.implicit = method == "implicit"
-    return ImplicitStepper(equations, rtol) if equations.implicit else Stepper(equations, rtol, until)
+    return ImplicitStepper(equations, rtol, until) if equations.implicit else Stepper(equations, rtol, until)
 
 
 def chosen(equations: Equations, here: Evaluation, v: np.ndarray) -> tuple[str, str]:

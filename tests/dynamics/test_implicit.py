@@ -6,7 +6,7 @@ import textbook as book
 from scipy.linalg import eigh, expm
 
 import mse
-from mse import ModelError
+from mse import ModelError, MotionError
 from mse.dynamics import implicit
 from mse.dynamics.accelerations import Equations
 from mse.dynamics.moments import Moment
@@ -123,3 +123,25 @@ def test_a_cantilever_let_go_vibrates_as_its_linear_model():
     assert found[0] == pytest.approx(exact[0], rel=1e-4)
     np.testing.assert_allclose(found / found[0], np.array(exact) / exact[0], atol=5e-3)
     assert np.abs(motion.energy["unaccounted"]).max() < 1e-3 * motion.energy["elastic"].max()
+
+
+class Escaping(mse.MObject):
+    """``x'' = x^3``: from 1 at rest it is at infinity after K(1/2) = 1.8540746773 s."""
+
+    frame_names = ()
+    coordinate_names = ("x",)
+
+    def energy(self, frames, q):
+        return -0.25 * q[0] ** 4
+
+    def kinetic(self, frames, q, v):
+        return 0.5 * v[0] ** 2
+
+
+@pytest.mark.slow
+def test_a_motion_that_escapes_in_finite_time_ends():
+    system = mse.MSystem("escape")
+    system.add(Escaping("it"))
+    with pytest.raises(MotionError, match=r"no step from t = 1\.85\d* s on.*it\.x moves fastest") as failed:
+        system.simulate(duration=20.0, dt=0.1, initial={"it.x": 1.0}, method="implicit", rtol=1e-8)
+    assert failed.value.motion.time[-1] == pytest.approx(1.8)
