@@ -213,6 +213,9 @@ class Entry:
     def internal(self, seed: int) -> np.ndarray:
         obj = self.make()
         q = 0.2 * np.random.default_rng([seed, 8]).normal(size=len(obj.coordinate_names))
+        q += [
+            2.0 if getattr(name, "unit", "") == "K" else 0.0 for name in obj.coordinate_names
+        ]  # laws divide by temperatures
         return np.where([name in obj.resting for name in obj.coordinate_names], 0.0, q)
 
 
