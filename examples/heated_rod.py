@@ -30,7 +30,12 @@ def build(voltage: float = 0.0, conductance: float = CONDUCTANCE) -> mse.MSystem
     body = system.add(mse.RigidBody("body", mass=MASS, shape=shape, at=mse.Pose.dz(LENGTH)))
     system.add(mse.Prismatic("guide", axis=(0, 0, 1)), between=(body, system.ground))
     rod = mse.ThermalSpring(
-        "rod", stiffness=STIFFNESS, length=LENGTH, expansion=EXPANSION, capacity=CAPACITY, temperature=ROOM
+        "rod",
+        stiffness=STIFFNESS,
+        length=LENGTH,
+        expansion=EXPANSION,
+        capacity=CAPACITY,
+        temperature=ROOM,
     )
     system.add(rod, between=(system.ground, body))
     system.add(mse.HeatConductor("surface", conductance=conductance))
@@ -67,7 +72,9 @@ print(f"largest deviation from Zener's formula: {abs(stiffness / zener - 1.0).ma
 # %%
 # A large motion takes the same laws: the supply is switched on, and the rod grows as it warms.
 
-motion = build(voltage=100.0).simulate(duration=1.0, dt=0.01, start=None, rtol=1e-6, outputs=["probe.z", "rod.temperature"])
+motion = build(voltage=100.0).simulate(
+    duration=1.0, dt=0.01, rtol=1e-6, outputs=["probe.z", "rod.temperature"]
+)
 
 
 def picture():
@@ -82,7 +89,6 @@ def picture():
     right.plot(motion.time, motion["rod.temperature"] - ROOM)
     right.set(xlabel="time (s)", ylabel="rod above room (K)")
     right.grid(True, alpha=0.4)
-    figure.tight_layout()
     return figure
 
 
@@ -90,8 +96,8 @@ figure = picture()
 figure
 
 # %%
-# In three dimensions:
-modes = linear.symmetric.modes()
+# In three dimensions, the body on its rod:
+modes = linear.modes(damped=True)
 cold.view(modes=modes)
 
 # sphinx_gallery_thumbnail_number = 1

@@ -31,6 +31,7 @@ SAYS = {
     "hexapod": "they lift 196.200000 N, the platform weighs 196.200000 N",
     "double_pendulum_on_blades": "along y by hand: 0.6490 and 1.4938 Hz",
     "loudspeaker": "0.6667 A move the cone by 2.5361 mm and add 860.18 N/m",
+    "heated_rod": "1000 W lift the body by 5.7500 um, by hand 5.7500 um",
     "body_from_finite_elements": "357 nodes, 909 coordinates",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..elements.coordinates import DOMAINS, Coordinate, declared, size_of
+from ..elements.coordinates import DOMAINS, EFFORT, Coordinate, declared, size_of
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
 from ..model.topology import Topology
@@ -43,7 +43,6 @@ def motion_scale(topology: Topology, assembly: Assembly, at: Configuration, size
     for domain, usual in _USUAL.items():
         own = units == domain.unit
         driven = efforts[own].max(initial=0.0) or usual
-        scale[free[units[free] == domain.effort]] = size / driven  # efforts of laws without energy
         if (holding := stored[own & (stored > 0.0)]).size:
             scale[free[own[free]]] = size * holding.min() / driven
     return scale
@@ -69,6 +68,8 @@ def _declared(topology: Topology, size: float) -> tuple[np.ndarray, list[tuple[i
                 typical = size_of(coordinate, obj)
                 if typical is not None:
                     scale[number] = size / typical
+                elif coordinate.domain == EFFORT:  # of laws without energy
+                    scale[number] = size / next((x for d, x in _USUAL.items() if d.effort == coordinate.unit), 1.0)
                 elif _measured(coordinate):
                     by_law.append((number, topology.unit[frames], bool(coordinate.ports)))
     return scale, by_law

@@ -131,6 +131,21 @@ def test_a_thermal_spring_damps_as_zener_says(gravity):
     np.testing.assert_allclose(1.0 / found, k - 2.0 * w**2, rtol=1e-9)
 
 
+def test_a_heater_without_current_changes_no_damping():
+    system = rod(50.0)
+    system.add(mse.Heater("heater", resistance=10.0))
+    system.add(mse.VoltageSource("supply"))
+    system.connect("heater.heat", "rod.heat")
+    system.connect("supply.+", "heater.+")
+    system.connect("supply.-", "heater.-", system.earth)
+    f = np.array([1e-3, 0.05, 1.0, 30.0])
+    with_it, without = (s.find_working_point().linearize() for s in (system, rod(50.0)))
+    one, two = (linear.frequency_response(f)["probe.x", "push.fx"] for linear in (with_it, without))
+    np.testing.assert_allclose(one, two, rtol=1e-11)
+    one, two = (linear.modes(damped=True).eigenvalues for linear in (with_it, without))
+    np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
 def test_a_spring_that_is_warmed_grows():
     system = rod(0.0)
     system["room"].temperature = 310.0

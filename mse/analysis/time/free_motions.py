@@ -52,6 +52,8 @@ def _decays(model: LinearModel, c: Condensed, moved: np.ndarray, heavy: np.ndarr
         left = np.linalg.svd(c.K.T)[2][len(c.K) - moved.shape[1] :].T
     push = c.Lambda @ moved
     size = np.where(heavy, np.sqrt(np.abs(np.diag(moved[:nr].T @ c.M @ moved[:nr]))), np.linalg.norm(push, axis=0))
-    by_mass = np.sqrt(np.maximum(np.sum(left[:nr] * (c.M @ left[:nr]), axis=0), np.finfo(float).tiny))
+    size = np.where(size > 0.0, size, 1.0)
+    mass = np.sum(left[:nr] * (c.M @ left[:nr]), axis=0)
+    by_mass = np.sqrt(np.where(mass > NOTHING * np.abs(c.M).max(initial=0.0), mass, 1.0))
     sizes = size if left is moved else by_mass
     return np.linalg.svd((left.T @ push) / (size * sizes[:, None]), compute_uv=False)
