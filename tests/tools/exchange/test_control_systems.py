@@ -28,6 +28,7 @@ HANDED_OVER = [
     ("cantilever_blade", {}, 400.0), ("inverted_pendulum", {"mass": 20.0}, 100.0), ("flexure_stage", {}, 300.0),
     ("double_pendulum_on_blades", {}, 60.0), ("attenuation_chain", {}, 60.0),
     ("violin_modes", {"form": "elements", "elements": 16}, 100.0), ("pre_isolator", {}, None), ("loudspeaker", {}, None),
+    ("heated_rod", {}, None),
 ]  # fmt: skip
 
 
@@ -43,7 +44,7 @@ def rounding(model: mse.LinearModel, ss) -> np.ndarray:
     for w in 2 * np.pi * FREQUENCIES:
         z = (k + 1j * w * c - w**2 * m).tocsc()
         size = abs(k) + w * abs(c) + w**2 * abs(m)
-        scale = 1.0 / np.sqrt(size.diagonal())
+        scale = 1.0 / np.sqrt(np.asarray(size.sum(axis=1)).ravel())
         lu = splu((sp.diags(scale) @ z @ sp.diags(scale)).tocsc())
         b, read = (a.at(np.array([w]))[0] for a in (equations.drive, equations.read))
         to, back = (scale[:, None] * lu.solve(scale[:, None] * x) for x in (b, np.ascontiguousarray(read.T)))
