@@ -241,12 +241,14 @@ def test_massless_coordinates_that_only_a_spin_couples_are_first_order_states():
     np.testing.assert_allclose(np.array([ss.C @ x + ss.D for x in moved]), given.response(f), atol=1e-12)
 
 
-def test_coordinates_without_mass_or_damping_that_a_spin_couples_are_named():
+def test_what_only_a_spin_couples_to_coordinates_without_mass_or_damping_adds_mass():
+    """8 x1 = 2 x0' pushes x0 by -2 x1', as a mass of 2^2/8 does."""
     given = Matrices(np.diag([1.0, 0.0]), np.array([[0.0, 2.0], [-2.0, 0.0]]), np.diag([4.0, 8.0]))
-    with pytest.raises(ModelError, match="x1 have neither mass nor damping but a gyroscopic coupling"):
-        given.model.modes(damped=True)
-    f = np.array([0.3])
-    np.testing.assert_allclose(given.model.frequency_response(f).values, given.response(f), rtol=1e-12)
+    np.testing.assert_allclose(given.model.modes(damped=True).eigenvalues, [1j * np.sqrt(4.0 / 1.5)], rtol=1e-12)
+    f, ss = np.array([0.3]), given.model.state_space()
+    moved = np.linalg.solve(0.6j * np.pi * np.eye(2) - ss.A, ss.B)
+    for found in (given.model.frequency_response(f).values[0], ss.C @ moved + ss.D):
+        np.testing.assert_allclose(found, given.response(f)[0], rtol=1e-12)
 
 
 def test_grids_resolve_the_resonances_of_a_rotor():

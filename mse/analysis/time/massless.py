@@ -104,7 +104,6 @@ def separate(model: LinearModel) -> Separation:
     out = Separation(t, w, r, s[in_d], s[in_k])
     last = slice(len(r) + len(in_d), n)
     _refuse_free(model, out, t.tocsc()[:, last], w.tocsc()[:, last])
-    _refuse_turning(model, out, velocities @ t.tocsc()[:, last])
     return out
 
 
@@ -130,21 +129,6 @@ def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp
             columns[np.ix_(first, rest)] = x * wide[pivot[rank:]] / wide[pivot[:rank], None]
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     return keep, drop, columns.tocsc()[:, drop].tocsr()
-
-
-def _refuse_turning(model: LinearModel, sep: Separation, felt: sp.csc_matrix) -> None:
-    """Refuse rates of coordinates without mass and damping that are ``felt`` (n, k) by ones with mass: they act as mass."""
-    if model.skew is None or not len(sep.k) or not model.gyroscopic.nnz:
-        return
-    felt = abs(felt).max(axis=0).toarray().ravel()
-    coupled = np.flatnonzero(felt > left_by_rounding() * abs(model.gyroscopic).max())
-    if len(coupled):
-        names = ", ".join(model.coordinates[sep.k[j]] for j in coupled[:8])
-        raise ModelError(
-            f"{model.name}: {names} have neither mass nor damping but a gyroscopic coupling, which acts as mass on "
-            "others; expected mass or damping for state_space, simulate and damped modes; give a coil its inductance "
-            "or resistance"
-        )
 
 
 def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix, w_k: sp.csc_matrix) -> None:
@@ -200,6 +184,19 @@ class Condensed:
     expand_rates: np.ndarray
 
 
+def _refuse_unsymmetric_mass(model: LinearModel, sep: Separation, mass: np.ndarray) -> None:
+    size = np.sqrt(np.abs(np.diag(mass)))
+    odd = np.abs(mass - mass.T) > left_by_rounding(len(mass)) * np.outer(size, size)
+    if odd.any() or not _definite(mass, np.diag(mass)):
+        at = np.flatnonzero(odd.any(axis=0)) if odd.any() else np.flatnonzero(size)
+        names = ", ".join(model.coordinates[sep.r[j]] for j in at[:8])
+        raise ModelError(
+            f"{model.name}: charges without inductance or resistance push {names} by accelerations, and act there as a mass that "
+            "is unsymmetric or negative; expected inductance or resistance for state_space, simulate and damped modes; give a "
+            "coil its own"
+        )
+
+
 def refuse_dynamic_stiffness(model: LinearModel) -> None:
     """ModelError for a model whose stiffness is not a polynomial of the frequency, with the names of its members."""
     if not model.members:
@@ -217,7 +214,7 @@ def refuse_dynamic_stiffness(model: LinearModel) -> None:
 class Separated:
     """A model in the coordinates (r, d, k, w) of its separation; M, Lambda and K are dense.
 
-    ``T`` maps these to x, and the transpose of ``W`` equations to those of r, d, k and w.
+    ``x = T (r, d, k, w)``, where x are all coordinates; ``W^T`` times the equations of x are those of r, d, k and w.
     """
 
     sep: Separation
@@ -266,20 +263,25 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     h_v, h_r = -k_inverse @ lam[np.ix_(kk, x1)], -k_inverse @ lam[np.ix_(kk, w)]
     h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
     stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
+    pushed = lam[np.ix_(x1, kk)]  # by rates of k: through a coil at a capacitor, accelerations push as a mass does
+    mass, added = m[np.ix_(r, r)], pushed[r] @ h_v[:, r]
+    if added.any():
+        mass = mass + added
+        _refuse_unsymmetric_mass(model, sep, mass)
     if model.skew is None or not model.skew.circulates:
         # sums in another order would differ by rounding: modes and static solutions would belong to two stiffnesses
         stiffness = 0.5 * (stiffness + stiffness.T)
     a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive
-    a1 = -(lam[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_r) @ drive
-    a2 = -m[np.ix_(r, w)] @ drive
+    a1 = -(lam[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_r + pushed @ h_w) @ drive - pushed @ h_u
+    a2 = -(m[np.ix_(r, w)] + pushed[r] @ h_r) @ drive
     b0 = measure - react @ k[w]
     b1 = rate - react @ lam[w]
     b2 = -react @ m[w]
     return Condensed(
         sep=sep,
         symmetric=model.skew is None,
-        M=m[np.ix_(r, r)],
-        Lambda=lam[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_v,
+        M=mass,
+        Lambda=lam[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_v + pushed @ h_x,
         K=stiffness,
         A0=a0,
         A1=a1,
