@@ -10,7 +10,7 @@ method for a vector and its eigenvalue: P. M. Anselone, L. B. Rall, Numer. Math.
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ import scipy.linalg as sl
 
 from ..analysis.frequency.equations import Equations
 from ..analysis.frequency.response import frequency_response
-from ..analysis.time.massless import condense
+from ..analysis.time.massless import Condensed, condense
 from ..errors import ImproperModelError, ModelError, SingularResponseError
 from ..linear.independent import independent
 from ..linear.linear_model import LinearModel
@@ -138,10 +138,9 @@ class Plant:
                 "without"
             )
         others, own = self._motions.others()
-        expand = condense(self._coordinates, *[np.zeros(0, dtype=int)] * 2).expand
-        to_q = partial(coordinates_of, self._state_space.with_mass, expand)
+        condensed = condense(self._coordinates, *[np.zeros(0, dtype=int)] * 2)
         values, states, rounding = self._moved()
-        shapes = np.hstack([to_q(states), to_q(own)])
+        shapes = np.hstack([coordinates_of(condensed, states, values), coordinates_of(condensed, own, others)])
         values, moved = np.concatenate([values, others]), np.arange(len(values) + len(others)) < len(values)
         rounding = np.concatenate([rounding, np.zeros(len(others))])
         exact = not self.model.losses and not any(link.controller.delay for link in self.links.all)
@@ -331,8 +330,8 @@ def _derivatives(
     return row, direct
 
 
-def coordinates_of(with_mass: int, expand: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Motions of free coordinates (n, k) of states (m, k) of a state space."""
-    count = expand.shape[1] - with_mass
-    moving = np.vstack([states[:with_mass], states[2 * with_mass : 2 * with_mass + count]])
-    return expand @ moving
+def coordinates_of(condensed: Condensed, states: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Motions of free coordinates (n, k) of states (m, k) of a state space that grow as ``exp(s t)``."""
+    r, d = len(condensed.sep.r), len(condensed.sep.d)
+    moving = np.vstack([states[:r], states[2 * r : 2 * r + d]])
+    return condensed.expand @ moving + condensed.expand_rates @ (s * moving)

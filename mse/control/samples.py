@@ -82,9 +82,8 @@ class SampledPlant:
         values, vectors, rounding = eigen_with_rounding(a)
         others, own = m.others()
         states = np.hstack([m.to[:, on] @ vectors[:n], own])
-        plant = self._model.state_space(inputs=[], outputs=[], progress=False)
-        expand = condense(independent(self._model), *[np.zeros(0, dtype=int)] * 2).expand
-        shapes = coordinates_of(plant.with_mass, expand, states)
+        condensed = condense(independent(self._model), *[np.zeros(0, dtype=int)] * 2)
+        shapes = coordinates_of(condensed, states, self.rates(np.concatenate([values, others])))
         if self._model.constraints.shape[0]:
             shapes = self._model.reduced[1] @ shapes
         count = len(values) + len(others)

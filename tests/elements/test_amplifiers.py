@@ -76,3 +76,90 @@ def test_an_amplified_step_in_time():
     t = np.arange(5) * 0.005
     exact = 1e-2 * (1.0 - (1e-2 * np.exp(-t / 1e-2) - 3e-3 * np.exp(-t / 3e-3)) / 7e-3)
     np.testing.assert_allclose(run["capacitor.charge"], exact, atol=1e-9)
+
+
+def geophone() -> mse.MSystem:
+    """A body on a spring with a coil of 8 N/A."""
+    system = mse.MSystem("geophone")
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1, at=mse.Pose.dz(0.1)))
+    system.add(mse.Prismatic("guide", axis=(0, 0, 1)), between=(body, system.ground))
+    system.add(mse.Spring("spring", length=0.1, stiffness=800.0), between=(system.ground, body))
+    system.add(mse.VoiceCoil("coil", bl=8.0), between=(system.ground, body))
+    system.add(mse.Capacitor("capacitor", capacitance=1e-3))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    return system
+
+
+def by_states(linear: mse.LinearModel, f: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+    ss = linear.state_space(outputs=["probe.z", "capacitor.charge"], inputs=["push.fz"])
+    values = np.array([ss.C @ np.linalg.solve(s * np.eye(len(ss.A)) - ss.A, ss.B) + ss.D for s in 2j * np.pi * f])
+    return {(o, "push.fz"): values[:, k, 0] for k, o in enumerate(ss.outputs)}
+
+
+def sensed() -> mse.MSystem:
+    """The amplifier senses the voltage of the coil, so that its output follows the velocity, and charges the capacitor."""
+    system = geophone()
+    system.add(mse.Amplifier("amplifier", gain=5.0))
+    system.add(mse.Resistor("load", resistance=10.0))
+    system.connect("coil.+", "amplifier.in+")
+    system.connect("amplifier.+", "load.+")
+    system.connect("load.-", "capacitor.+")
+    system.connect("coil.-", "amplifier.in-", "amplifier.-", "capacitor.-", system.earth)
+    return system
+
+
+def test_a_coil_that_is_only_sensed_takes_no_energy():
+    linear, f = sensed().find_working_point().linearize(), np.array([0.5, 3.0, 40.0])
+    assert np.sort_complex(linear.modes(damped=True).eigenvalues) == pytest.approx([-100.0, 20.0j], rel=1e-12)
+    s = 2j * np.pi * f
+    moved = 1.0 / (2.0 * s**2 + 800.0)
+    by_hand = 5.0 * 8.0 * s * moved * 1e-3 / (1.0 + 1e-2 * s)
+    for found in (linear.frequency_response(f), by_states(linear, f)):
+        np.testing.assert_allclose(found["probe.z", "push.fz"], moved, rtol=1e-10)
+        np.testing.assert_allclose(found["capacitor.charge", "push.fz"], by_hand, rtol=1e-10)
+
+
+def test_a_coil_at_a_capacitor_adds_mass():
+    """Its current is C Bl z'', without any resistance: m + Bl^2 C."""
+    system, f = geophone(), np.array([0.5, 3.0, 40.0])
+    system.connect("coil.+", "capacitor.+")
+    system.connect("coil.-", "capacitor.-", system.earth)
+    linear = system.find_working_point().linearize()
+    moved = 1.0 / (800.0 - (2.0 + 0.064) * (2 * np.pi * f) ** 2)
+    for found in (linear.frequency_response(f), by_states(linear, f)):
+        np.testing.assert_allclose(found["probe.z", "push.fz"], moved, rtol=1e-10)
+    (s,) = linear.modes(damped=True).eigenvalues
+    assert s == pytest.approx(1j * np.sqrt(800.0 / 2.064), rel=1e-12)
+
+
+def test_accelerations_that_push_as_no_mass_does_are_refused():
+    """What one coil senses drives another one on a second body, through a capacitor alone."""
+    system = geophone()
+    other = system.add(mse.RigidBody("other", mass=2.0, inertia=0.1, at=mse.Pose.dz(0.1)))
+    system.add(mse.Prismatic("rail", axis=(0, 0, 1)), between=(other, system.ground))
+    system.add(mse.Spring("stay", length=0.1, stiffness=800.0), between=(system.ground, other))
+    system.add(mse.VoiceCoil("motor", bl=8.0), between=(system.ground, other))
+    system.add(mse.Amplifier("amplifier", gain=5.0))
+    system.connect("coil.+", "amplifier.in+")
+    system.connect("amplifier.+", "capacitor.+")
+    system.connect("capacitor.-", "motor.+")
+    system.connect("coil.-", "amplifier.in-", "amplifier.-", "motor.-", system.earth)
+    linear = system.find_working_point().linearize()
+    assert np.isfinite(linear.frequency_response([1.0]).values).all()
+    with pytest.raises(
+        mse.ModelError, match="push body.z, other.z by accelerations, .* unsymmetric .* give a coil its own"
+    ):
+        linear.state_space()
+
+
+def test_modes_of_a_loop_have_the_efforts_that_follow_rates():
+    linear = sensed().find_working_point().linearize()
+    own = linear.modes(damped=True)
+    for faint in (mse.Controller.zpk([], [-1.0], 1e-6), mse.Controller.zpk([], [0.5], 1e-6, dt=1e-4)):
+        modes = linear.feedback({("push.fz", "probe.z"): faint}).modes()
+        for k, s in enumerate(own.eigenvalues):
+            j = int(np.argmin(np.abs(modes.eigenvalues - s)))
+            shape, expected = modes.shapes[:, j], own.shapes[:, k]
+            aligned = shape * (np.vdot(shape, expected) / np.vdot(shape, shape))
+            np.testing.assert_allclose(aligned, expected, atol=1e-5 * np.abs(expected).max())
