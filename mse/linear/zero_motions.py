@@ -80,7 +80,8 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
     k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
     slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).tocsr()
     slopes = normalized(slopes, np.zeros(slopes.shape[0]))[0]
-    if n > SIZES.dense:
+    # charges and entropies flow in as many ways as a network has meshes, and forces at rest need not be semi-simple
+    if n > (SIZES.dense_eigenpairs if flowing(model.coordinates).any() else SIZES.dense):
         return replace(Curvatures.none(n), null=_sparse_null(model, k, slopes, unit))
     basis = sl.null_space(slopes.toarray(), rcond=DEPENDENT) if slopes.shape[0] else np.eye(n)
     _, sizes, motions = np.linalg.svd(basis.T @ k.toarray() @ basis)

@@ -13,9 +13,14 @@ import numpy as np
 
 from ..elements.circuits import CurrentSource, VoltageSource
 from ..elements.fluids import PressureSource
+from ..elements.heat import TemperatureSource
 from ..errors import ModelError
 
-_EFFORTS = {VoltageSource: ("voltage", "V"), PressureSource: ("pressure", "Pa")}
+_EFFORTS = {
+    VoltageSource: ("voltage", "V"),
+    PressureSource: ("pressure", "Pa"),
+    TemperatureSource: ("temperature", "K"),
+}
 _FLOWS = {CurrentSource: ("current", "A")}
 _Ends = tuple[int, int]
 
@@ -68,14 +73,12 @@ def _way(sources: Sequence[Any], ends: Mapping[int, _Ends], begin: int, goal: in
 
 
 def refuse_cuts(elements: Sequence[Any], ends: Mapping[int, _Ends], alone: Sequence[bool], groups: Any) -> None:
-    """ModelError for sources of flow that nothing but other ones leads back from.
+    """ModelError for sources of flow if what they drive has no way back but through sources of flow.
 
     Parameters
     ----------
-    elements : sequence of Element
-        The flattened elements.
-    ends : mapping
-        The two junctions that each coordinate joins, by its number.
+    elements, ends
+        As for :func:`refuse_loops`.
     alone : sequence of bool
         Whether a junction is a port that is connected to nothing, where nothing flows.
     groups : callable
@@ -92,8 +95,8 @@ def refuse_cuts(elements: Sequence[Any], ends: Mapping[int, _Ends], alone: Seque
     cut = [el for el in sources if len({int(part[j]) for j in ends[el.coordinates.start]}) > 1]
     if cut:
         raise ModelError(
-            f"{_labels(cut)}: only sources of flow meet at a port, {_values(cut, _FLOWS, ', ')}; expected another way back for "
-            "what they drive, which decides the effort there; connect a resistance beside them, or remove a source"
+            f"{_labels(cut)}: only sources of flow meet at a port, {_values(cut, _FLOWS, ', ')}; expected another way for what "
+            "they drive, so that the effort there is known; connect a resistance beside them, or remove a source"
         )
 
 

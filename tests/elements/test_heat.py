@@ -184,6 +184,41 @@ def test_heat_without_a_way_out_is_refused():
         system.find_working_point()
 
 
+def test_two_temperatures_at_one_place_are_refused():
+    system = mse.MSystem("both")
+    system.add(mse.TemperatureSource("a", temperature=300.0))
+    system.add(mse.TemperatureSource("b", temperature=400.0))
+    system.add(mse.HeatCapacity("c", capacity=1.0))
+    system.connect("a.heat", "b.heat", "c.heat")
+    with pytest.raises(
+        ModelError, match="'a', TemperatureSource 'b': a loop of ideal sources, .*0 K .* add a resistance"
+    ):
+        system.find_working_point()
+
+
+@pytest.mark.parametrize("sections", [20, 130])
+def test_a_rod_between_two_temperatures_cools_as_fourier_says(sections):
+    """s_k = -(G/C) (2 - 2 cos(k pi/(n + 1))), of small and large networks."""
+    system, last, n = mse.MSystem("rod"), "hot.heat", sections
+    system.add(mse.TemperatureSource("hot", temperature=400.0))
+    system.add(mse.TemperatureSource("cold", temperature=300.0))
+    for k in range(n + 1):
+        system.add(mse.HeatConductor(f"g{k}", conductance=5.0 * n))
+        system.connect(last, f"g{k}.1")
+        if k < n:
+            system.add(mse.HeatCapacity(f"c{k}", capacity=20.0 / n))
+            last = f"c{k}.heat"
+            system.connect(f"g{k}.2", last)
+    system.connect(f"g{n}.2", "cold.heat")
+    point = system.find_working_point()
+    found = np.array([point.potentials[f"c{k}.heat"] for k in range(n)])
+    np.testing.assert_allclose(found, 400.0 - 100.0 * np.arange(1, n + 1) / (n + 1), rtol=1e-10)
+    assert point.stable and not point.undetermined and not point.free
+    rates = point.linearize().modes(damped=True).eigenvalues
+    by_hand = -0.25 * n * n * (2.0 - 2.0 * np.cos(np.arange(1, n + 1) * np.pi / (n + 1)))
+    np.testing.assert_allclose(rates, by_hand, rtol=1e-9)
+
+
 def test_warming_up_is_accounted_for():
     """What the source gives the box is of one kind, and no energy is missing."""
     run = heated().simulate(duration=60.0, dt=20.0, rtol=1e-7)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ...elements.coordinates import flowing
 from ...errors import Interrupted, ModelError
+from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
 from ...linear.losses import told
 from ...linear.members import dissipating, refuse_unsymmetric
@@ -169,7 +170,7 @@ def _modes(model: LinearModel, count: int | None, damped: bool, restarts: int | 
     if count is not None:
         count = whole(model.name, "count of modes", count, minimum=1, remedy="None gives all")
     few = count is not None and n > SIZES.dense_modes // (2 if jointed else 4) and 6 * count < n
-    sparse = n > SIZES.dense_modes or few
+    sparse = few or not all_at_once(model, damped)
     if sparse and count is None:
         count = _DEFAULT_COUNT
     if jointed and not (sparse and not model.members):
@@ -194,6 +195,19 @@ def _modes(model: LinearModel, count: int | None, damped: bool, restarts: int | 
         doubt = None if doubt is None else (doubt[0][order], doubt[1][order])
         found = _Found(s[order], shapes, model.M @ shapes, more, no_columns(n), doubt=doubt)
     return _of(model, found, damped)
+
+
+def all_at_once(model: LinearModel, damped: bool) -> bool:
+    """Whether a model is so small that all its modes are computed; of damped ones without symmetry, states count.
+
+    Networks of heat have five coordinates for each state, and so many slow modes that a search for the lowest has no end.
+    """
+    if model.size <= SIZES.dense_modes:
+        return True
+    if not damped or model.skew is None or model.members or model.size > SIZES.dense_states:
+        return False
+    sep = separate(independent(model))
+    return 2 * len(sep.r) + len(sep.d) <= 2 * SIZES.dense_modes
 
 
 def _skew(model: LinearModel) -> str:

@@ -9,12 +9,11 @@ from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.zero_motions import divided
 from ...numerics.factor import UnsymmetricFactor
-from ...numerics.options import SIZES
 from ...numerics.precision import APART
 from ...numerics.sparse_tools import start_vector
 from ...statics.stability import GrowingMotion, Growth, Motions, Stability, describe, without_traces
 from ...validation.matrices import negative
-from .find import modes
+from .find import all_at_once, modes
 from .result import Mode, Modes
 
 _FEW, _MOST = 20, 40  # lowest modes of large models that are computed, at first and at most
@@ -34,18 +33,24 @@ def growth(model: LinearModel) -> Growth:
     stiffness do.
     """
     circulates = model.skew is not None and model.skew.circulates
-    found = (model.symmetric if circulates else model)._curvatures
-    by_stiffness = Stability(found, model.coordinates, model.scale, model._stiffness_noise / model.scale**2)
-    feeds = negative(model.symmetric.Lambda) is not None
-    spins = model.skew is not None
-    if not feeds and not (spins and (circulates or by_stiffness.unstable or by_stiffness.undetermined)):
-        return Growth(by_stiffness.unstable, by_stiffness.undetermined, by_stiffness.free)
     try:
-        if model.size > SIZES.dense_modes:
-            return _of_lowest(model, held=not (feeds or by_stiffness.negative_motions.shape[1]))
-        found = modes(model, damped=True, progress=False)
+        if circulates and all_at_once(model, damped=True):  # signs of curvatures decide nothing then
+            return _of_all(model)
+        found = (model.symmetric if circulates else model)._curvatures
+        by_stiffness = Stability(found, model.coordinates, model.scale, model._stiffness_noise / model.scale**2)
+        feeds = negative(model.symmetric.Lambda) is not None
+        spins = model.skew is not None
+        if not feeds and not (spins and (circulates or by_stiffness.unstable or by_stiffness.undetermined)):
+            return Growth(by_stiffness.unstable, by_stiffness.undetermined, by_stiffness.free)
+        if all_at_once(model, damped=True):
+            return _of_all(model)
+        return _of_lowest(model, held=not (feeds or by_stiffness.negative_motions.shape[1]))
     except ModelError as error:  # of what has no damped modes
         return Growth((), (), _free(model), str(error))
+
+
+def _of_all(model: LinearModel) -> Growth:
+    found = modes(model, damped=True, progress=False)
     return Growth(_motions(model, found, found.unstable), _motions(model, found, found.undetermined), _free(model))
 
 
@@ -124,16 +129,13 @@ def _free(model: LinearModel) -> Motions:
 def _motions(model: LinearModel, found: Modes, which: np.ndarray) -> tuple[GrowingMotion, ...]:
     """Modes as motions with uncertain eigenvalues."""
     at = np.flatnonzero(which)
-    first = [i for i in range(len(at)) if not any(_is_one(found, at[i], j) for j in at[:i])]
-    return tuple(_motion(model, found[k], 2 * np.pi * float(found.uncertainties_hz[k])) for k in at[first].tolist())
-
-
-def _is_one(found: Modes, k: int, other: int) -> bool:
-    """Whether two modes coincide in eigenvalue and shape."""
-    if found.eigenvalues[k] != found.eigenvalues[other]:
-        return False
-    a, b = found[int(k)].vector, found[int(other)].vector
-    return bool(abs(np.vdot(a, b)) >= (1.0 - APART) * np.linalg.norm(a) * np.linalg.norm(b))
+    shapes = found.shapes[:, at]
+    shapes = shapes / np.linalg.norm(shapes, axis=0)
+    same = np.equal.outer(found.eigenvalues[at], found.eigenvalues[at]) & (
+        np.abs(shapes.conj().T @ shapes) >= 1.0 - APART
+    )
+    first = at[~np.triu(same, 1).any(axis=0)]  # of those that coincide in eigenvalue and shape
+    return tuple(_motion(model, found[k], 2 * np.pi * float(found.uncertainties_hz[k])) for k in first.tolist())
 
 
 def _motion(model: LinearModel, mode: Mode, uncertainty: float) -> GrowingMotion:
