@@ -176,7 +176,7 @@ class Equations:
         return power
 
     def working(self, v: np.ndarray) -> np.ndarray:
-        """Velocities (n,) along which forces do work: those of efforts and states have none."""
+        """The velocities (n,) with zeros for efforts and states, whose forces do no work."""
         return np.where(self._idle, 0.0, v) if self._idle.any() else v
 
     @cached_property

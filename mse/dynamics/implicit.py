@@ -48,8 +48,9 @@ _ESTIMATED, _POWER = 0.1, 2.0 / 3.0
 _SAFE, _LEAST, _MOST = 0.9, 0.2, 8.0
 _ITERATIONS = 10
 _ORDER = 4.0  # of the estimate
-# Steps that are left, each of some milliseconds, and how many in a row have to say so: those of a beginning and behind a jump are
-# short for ten.  With a tenth and ten times of either tests/dynamics/test_implicit.py passes.
+# A run ends when it would take more than so many steps of the present length, and so many steps in a row have said so: at the
+# beginning and behind a jump some ten steps are that short.  With a tenth and ten times of either
+# tests/dynamics/test_implicit.py passes.
 _HOPELESS, _IN_A_ROW = 1e7, 100
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
 

@@ -135,8 +135,8 @@ class CurrentSource(_OfCharge):
     """A current I that flows in at "+" and leaves at "-", whatever the potentials; with none it is a voltmeter.
 
     The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point.  In linear
-    models the input is the ``charge`` that flows beside it, whose rate is a current: divide responses to it by ``2j pi f`` for
-    those to a current.
+    models the input is a ``charge``; its rate is the current that is added.  The response to a current is therefore the response
+    to the charge divided by ``2j pi f``.
 
     Examples
     --------

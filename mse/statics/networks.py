@@ -36,7 +36,7 @@ class Steady(NamedTuple):
 
 
 def networks(assembly: Assembly, at: Configuration) -> list[np.ndarray]:
-    """Numbers of the internal coordinates of each network; none where no law has efforts, or states beside what flows."""
+    """Numbers of the internal coordinates of each network that has efforts, or states that depend on what flows."""
     laws = [g for g in assembly.groups if g.cls.effort_names or (g.cls.state_names and g.cls.carries())]
     if not laws:
         return []
@@ -72,7 +72,7 @@ class Network:
         self.conducts, self.rests = np.flatnonzero(conducts), np.flatnonzero(~conducts)
         kelvin = self.efforts & [getattr(name, "unit", "") == "K" for name in self.names]
         self.kelvin = kelvin[self.rests]
-        # sums of junctions that hold charges of those that rest alone
+        # rows combined so that only charges that rest are left in them
         self.closed = sl.null_space(self.matrix[:, self.conducts].T).T if len(self.rows) else np.zeros((0, 0))
 
     def _at(self, q: np.ndarray, v: np.ndarray) -> tuple[Configuration, Assembly]:
@@ -156,7 +156,7 @@ class Network:
     ) -> Left:
         """What is left of all equations, with slopes by the unknowns z: values of what rests, rates of what flows, multipliers.
 
-        Only those of ``rows`` and by ``columns``, if given, with y in place of their z.
+        With ``rows`` and ``columns``, only these equations by these unknowns, whose values are y.
         """
         if y is not None:
             z = z.copy()

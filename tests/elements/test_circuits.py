@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from wiring import wired
 
 import mse
 
@@ -240,20 +241,6 @@ def test_coupling_of_one_or_more_is_refused(coupling):
         mse.Transformer("core", primary=1.0, secondary=1.0, coupling=coupling)
 
 
-def wired(*branches):
-    """A system of sources and the like (object, from node, to node); node 0 is earth."""
-    system = mse.MSystem("bad")
-    nodes = {0: [system.earth]}
-    for obj, a, b in branches:
-        system.add(obj)
-        nodes.setdefault(a, []).append(obj.port("+"))
-        nodes.setdefault(b, []).append(obj.port("-"))
-    for ports in nodes.values():
-        if len(ports) > 1:
-            system.connect(*ports)
-    return system
-
-
 def volts(name, value):
     return mse.VoltageSource(name, voltage=value)
 
@@ -267,41 +254,42 @@ def amperes(name, value):
     [
         # of equal voltages, too, also of none: nothing decides what flows between them
         (
-            [(volts("a", 5.0), 1, 0), (volts("b", 5.0), 1, 0)],
+            [(volts("a", 5.0), "1", "0"), (volts("b", 5.0), "1", "0")],
             "'a', VoltageSource 'b': a loop of ideal sources, 5 V against 5 V",
         ),
         (
-            [(volts("a", 0.0), 1, 0), (volts("b", 0.0), 2, 1), (volts("c", 0.0), 2, 0)],
+            [(volts("a", 0.0), "1", "0"), (volts("b", 0.0), "2", "1"), (volts("c", 0.0), "2", "0")],
             "'a', .*'b', .*'c': a loop of ideal",
         ),
         (
-            [(volts("a", 5.0), 1, 1)],
+            [(volts("a", 5.0), "1", "1")],
             "VoltageSource 'a': a loop of ideal sources, 5 V; expected something .* add a resistance",
         ),
         (
-            [(amperes("a", 1.0), 1, 0), (amperes("b", 2.0), 0, 1)],
+            [(amperes("a", 1.0), "1", "0"), (amperes("b", 2.0), "0", "1")],
             "'a', CurrentSource 'b': only sources of flow .* 1 A, 2 A; exp",
         ),
         (
-            [(amperes("a", 0.0), 1, 0), (mse.Capacitor("c", capacitance=1e-6), 1, 2)],
+            [(amperes("a", 0.0), "1", "0"), (mse.Capacitor("c", capacitance=1e-6), "1", "2")],
             "'a': only .* 0 A; .* connect a resistance",
         ),
     ],
 )
 def test_ideal_sources_that_contradict_each_other_are_refused(branches, told):
-    system = wired(*((obj.copy(obj.name), a, b) for obj, a, b in branches))
+    system = wired(mse.MSystem("bad"), *((obj.copy(obj.name), a, b) for obj, a, b in branches))
     with pytest.raises(mse.ModelError, match=told):
         system.find_working_point()
 
 
 def test_sources_in_series_are_no_loop_and_open_ones_a_note():
-    series = wired((volts("a", 1.0), 1, 0), (volts("b", 2.0), 2, 1), (mse.Resistor("r", resistance=3.0), 2, 0))
+    resistor, series = mse.Resistor("r", resistance=3.0), mse.MSystem("series")
+    wired(series, (volts("a", 1.0), "1", "0"), (volts("b", 2.0), "2", "1"), (resistor, "2", "0"))
     series.add(amperes("open", 0.0))
     series.connect("open.+", "r.+")
     point = series.find_working_point()
     assert point.flows["r.charge"] == pytest.approx(1.0, rel=1e-12)
     assert [note for note in point.notes if "open" in note and "drives nothing" in note and "connect both" in note]
-    linear = wired((mse.Resistor("r", resistance=3.0), 1, 2)).find_working_point().linearize()
+    linear = wired(mse.MSystem("alone"), (mse.Resistor("r", resistance=3.0), "1", "2")).find_working_point().linearize()
     assert np.isinf(linear.impedance("r", [10.0])).all()
 
 

@@ -3,23 +3,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from wiring import wired
 
 import mse
 from mse.elements.parameters import Real
-
-
-def wired(system, *branches):
-    """Add branches (object, from node, to node) between named nodes; "0" is earth."""
-    nodes = {"0": [system.earth]}
-    for obj, a, b in branches:
-        if obj.system is None:
-            system.add(obj)
-        nodes.setdefault(a, []).append(obj.port("+"))
-        nodes.setdefault(b, []).append(obj.port("-"))
-    for ports in nodes.values():
-        if len(ports) > 1:
-            system.connect(*ports)
-    return system
 
 
 def resistor(name, value, a, b):

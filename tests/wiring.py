@@ -1,0 +1,21 @@
+"""Systems wired by the names of their nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mse
+
+
+def wired(system: mse.MSystem, *branches: tuple[Any, str, str]) -> mse.MSystem:
+    """Add branches (object, from node, to node) between named nodes; "0" is earth."""
+    nodes = {"0": [system.earth]}
+    for obj, a, b in branches:
+        if obj.system is None:
+            system.add(obj)
+        nodes.setdefault(a, []).append(obj.port("+"))
+        nodes.setdefault(b, []).append(obj.port("-"))
+    for ports in nodes.values():
+        if len(ports) > 1:
+            system.connect(*ports)
+    return system
