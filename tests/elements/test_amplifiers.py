@@ -35,6 +35,20 @@ def test_an_amplifier_drives_what_it_senses(time):
     np.testing.assert_allclose(np.sort(poles), np.sort([-100.0, *([-1.0 / time] if time else [])]), rtol=1e-10)
 
 
+@pytest.mark.parametrize("time", [0.0, 3e-3])
+def test_a_capacitor_behind_an_amplifier_is_charged_from_nothing(time):
+    """An ideal one gives its voltage at once; work of the supply is energy of the capacitor and heat in the resistor."""
+    run = amplified(time_constant=time).simulate(duration=0.03, dt=1e-3, rtol=1e-9)
+    t, rc = run.time, 1e-2
+    slow = (rc * np.exp(-t / rc) - time * np.exp(-t / time)) / (rc - time) if time else np.exp(-t / rc)
+    np.testing.assert_allclose(run["capacitor.charge"], 1e-2 * (1.0 - slow), atol=1e-10)
+    energy = run.energy
+    np.testing.assert_allclose(energy["elastic"], run["capacitor.charge"] ** 2 / 2e-3, atol=1e-14)
+    np.testing.assert_allclose(energy["unaccounted"], 0.0, atol=1e-9)
+    if not time:
+        np.testing.assert_allclose(energy["damped"], -10.0 * 0.5 * (1.0 - np.exp(-2.0 * t / rc)) * rc, atol=1e-9)
+
+
 def test_feedback_through_an_amplifier_holds_or_runs_away():
     """Its output charges a capacitor through a resistor, and the capacitor is its input: s = (A - 1)/RC."""
     for gain in (0.5, 3.0):
