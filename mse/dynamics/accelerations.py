@@ -148,9 +148,8 @@ class Equations:
             if part.has_damping and v.any():
                 own = self._own(part.group, v, moving)
                 damping, power = part.velocity_forces(at, own)
-                working = self._own(part.group, self.working(v), moving)
-                damped += float(np.sum(damping * working))
-                driven += float(np.sum(power * working))
+                damped += float(np.sum(damping * own))
+                driven += float(np.sum(power * own))
                 both = damping + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
                 np.add.at(force, self._rows[self.parts.index(part)], both)
@@ -172,18 +171,8 @@ class Equations:
                 forces = -g.evaluate(at, 1)[1] * without[:, None]
             else:
                 continue
-            power += float(np.sum(forces * self._own(g, self.working(v), moving)))
+            power += float(np.sum(forces * self._own(g, v, moving)))
         return power
-
-    def working(self, v: np.ndarray) -> np.ndarray:
-        """The velocities (n,) with zeros for efforts and states, whose forces do no work."""
-        return np.where(self._idle, 0.0, v) if self._idle.any() else v
-
-    @cached_property
-    def _idle(self) -> np.ndarray:
-        found = np.zeros(self.size, dtype=bool)
-        found[self.size - self.topology.internal :] = np.logical_or(*self.assembly.variables())
-        return found
 
     def _bends(self, at: Configuration, v: np.ndarray, moving: np.ndarray, turning: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints, so that ``g'' = G a + v'(d2g)v``."""

@@ -37,7 +37,7 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
     e, v = equations, moment.v
     here = e.evaluation(moment.state, moment.time)
     at, inputs = here.configuration, e.inputs
-    own = _velocities(e, at, e.working(v))
+    own = _velocities(e, at, v)
     found: dict[str, float] = {}
 
     def add(group: Group, forces: np.ndarray) -> None:

@@ -25,8 +25,6 @@ _UNMOVED = 1e-9  # relative to a force: smaller components do not drive a motion
 _SHIFT = (
     EPS**0.5
 )  # relative to the diagonal: makes a singular matrix solvable, with an error as large as rounding divided by it
-# Rounds of balancing (D. Ruiz, RAL-TR-2001-034); with 3 and 12 tests/elements/test_heat.py passes.
-_BALANCED = 6
 _ROUNDS = 4  # of inverse iteration: motions 30 times as stiff as the shift are reduced to 1e-6
 
 
@@ -69,11 +67,6 @@ def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> Iterat
             size = _largest(z)
         scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         z *= scale[:, :, None] * scale[:, None, :]
-        for _ in range(_BALANCED if model.skew is not None else 0):
-            most = _largest(z)
-            by = 1.0 / np.sqrt(np.where(most > 0.0, most, 1.0))
-            z *= by[:, :, None] * by[:, None, :]
-            scale = scale * by
         b *= scale[:, :, None]
         right = np.concatenate([b, np.broadcast_to(probe, (len(w), n, 1))], axis=2)
         with np.errstate(all="ignore"):
