@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..elements.base import MObject
 from ..elements.ports import port_rates
+from ..elements.records import Channel
 from ..model.evaluation import Evaluation
+from ..model.flattening import Element
 from ..model.sensors import readings
 from ..validation.arguments import find, names
 from .accelerations import Equations, all_reactions
@@ -24,26 +27,24 @@ class Outputs:
     def __init__(self, equations: Equations, here: Evaluation, asked: Sequence[str] | None):
         self.equations, self.label = equations, equations.topology.label
         self.coordinates = c = NamedCoordinates(equations.topology, here)
-        self.units = dict(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
-        # elements such as capacitors read a coordinate, which has its name already
-        measured = {
-            name: unit for name, unit, _ in readings(equations.topology, here.configuration) if name not in self.units
-        }
+        # all that is read, in this order; elements such as capacitors read what has its name as a coordinate or rate already
+        read = list(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
+        measured = [(name, unit) for name, unit, _ in readings(equations.topology, here.configuration)]
+        self._measures = not {name for name, _ in measured} <= {name for name, _ in read}
+        read += measured * self._measures
         elements = equations.topology.elements
         self._sensors = [el for el in elements if el.obj.defines("reading")]
-        seen = {f"{el.path}.{channel.name}": channel.unit for el in self._sensors for channel in el.obj.outputs}
-        self.units |= measured | seen
-        # what flows through ports, by the number of its coordinate among all
-        self._flows = [
-            (f"{el.path}.{channel.name}", channel.unit, int(el.internal[k]))
-            for el in elements
-            for channel, k in port_rates(el.obj).items()
-        ]
-        self.units |= {name: unit for name, unit, _ in self._flows}
-        self._measured = set(measured)
-        self._without_forces = len(self.units)  # the first so many, which positions and velocities give
+        read += _channels(self._sensors, lambda obj: obj.outputs)
+        self._carrying = [el for el in elements if port_rates(el.obj)]
+        read += _channels(self._carrying, lambda obj: list(port_rates(obj)))
+        self._without_forces = len(read)  # the first so many, which positions and velocities give
         self._reacting = [el for el in elements if el.obj.constrains() and el.obj.reaction_outputs]
-        self.units |= {f"{el.path}.{c.name}": c.unit for el in self._reacting for c in el.obj.reaction_outputs}
+        read += _channels(self._reacting, lambda obj: obj.reaction_outputs)
+        self.units: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        for k, (name, unit) in enumerate(read):
+            self.units.setdefault(name, unit)
+            self._numbers.setdefault(name, k)
         self._drives: dict[str, int] = {}  # the constraint of each that has a motor, by the name of its force
         of_motors = []
         for el in elements:
@@ -52,11 +53,11 @@ class Outputs:
                 if row is not None:
                     of_motors.append(f"{el.path}.{force.name}")
                     if of_motors[-1] not in self.units:
+                        self._numbers[of_motors[-1]] = len(read) + len(self._drives)
                         self._drives[of_motors[-1]] = row
                         self.units[of_motors[-1]] = force.unit
-        usual = (*list(self.units)[: self._without_forces], *of_motors)
+        usual = (*(name for name, k in self._numbers.items() if k < self._without_forces), *of_motors)
         self.names = usual if asked is None else names(self.label, "outputs", asked)
-        self._numbers = {name: k for k, name in enumerate(self.units)}
         self._asked = self.chosen(self.names)
 
     def chosen(self, asked: Sequence[str]) -> np.ndarray:
@@ -79,13 +80,13 @@ class Outputs:
             found += (self.coordinates.slopes(here) @ moment.v).tolist()
         else:
             found += [0.0] * count
-        if self._measured:
-            read = readings(self.equations.topology, here.configuration)
-            found += [x for name, _, x in read if name in self._measured]
+        if self._measures:
+            found += [x for _, _, x in readings(self.equations.topology, here.configuration)]
         for el in self._sensors:
             found += el.obj.reading(here.configuration.frames(el.frames)).tolist()
-        first = len(moment.v) - here.assembly.topology.internal
-        found += [float(moment.v[first + k]) for _, _, k in self._flows]
+        internal = moment.v[len(moment.v) - here.assembly.topology.internal :]
+        for el in self._carrying:
+            found += internal[el.internal[list(port_rates(el.obj).values())]].tolist()
         if len(numbers) and numbers.max() >= self._without_forces:
             found += self._forces(here, moment)
         return np.array(found)[numbers]
@@ -98,3 +99,8 @@ class Outputs:
         reactions = all_reactions(e, here, multipliers, of_flows)
         found = [x for el in self._reacting for x in reactions[el.path].tolist()]
         return found + [-float(multipliers[row]) for row in self._drives.values()]
+
+
+def _channels(elements: Sequence[Element], channels: Callable[[MObject], Sequence[Channel]]) -> list[tuple[str, str]]:
+    """Names and units of some channels of each element."""
+    return [(f"{el.path}.{channel.name}", channel.unit) for el in elements for channel in channels(el.obj)]
