@@ -45,6 +45,8 @@ class Jacobian:
     def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray):
         self._equations, self._here, self._v = equations, here, v
         e, self.size = equations, equations.size
+        self._follows = np.zeros(e.size, dtype=bool)
+        self._follows[e.size - e.topology.internal :] = np.logical_or(*e.assembly.variables())
         self._put_matrices(np.zeros(e.size))
         flows, _ = e.flow_rows(here, v)
         rows, self.lengths = e.stacked(here, flows)
@@ -89,9 +91,10 @@ class Jacobian:
         by_x = s * np.eye(n) - self.turning
         matrix = np.zeros((n + k + p, n + k + p), dtype=complex if np.iscomplexobj(s) else float)
         own = inner @ by_x + self.stiffness
-        # what neither mass nor force moves stays where it is
+        # what neither mass nor force moves stays where it is; equations of efforts and states may have no diagonal
         felt = np.maximum(np.abs(own).max(axis=0, initial=0.0), np.abs(own).max(axis=1, initial=0.0))
-        own[np.diag_indices(n)] += NOTHING * np.where(felt > 0.0, felt, felt.max(initial=0.0))
+        stays = NOTHING * np.where(felt > 0.0, felt, felt.max(initial=0.0))
+        own[np.diag_indices(n)] += np.where(self._follows, 0.0, stays)
         matrix[:n, :n] = own
         matrix[:n, n : n + k] = a.T
         matrix[:n, n + k :] = -inner @ g.T
