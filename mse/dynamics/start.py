@@ -274,8 +274,7 @@ def settled(
     """The system with efforts, and rates of internal coordinates without mass, as they follow from all other values and rates.
 
     They solve ``M a = f - c - A' l`` and ``A v = u'`` for some accelerations a and multipliers l.  States that follow at once are
-    efforts here.  An equation of values that are all given is one of their rates: what an amplifier senses does not flow.
-    Raises ModelError where they contradict charges or rates that are there at the beginning.
+    efforts here.  Raises ModelError where they contradict charges or rates that are there at the beginning.
     """
     e, n, first = equations, equations.size, equations.size - equations.topology.internal
     mass = e.mass(here)
@@ -308,9 +307,6 @@ def settled(
         slopes[np.abs(slopes) <= VANISHED] = 0.0
         pull = e.inertia(now.configuration, rates).force - force
         values = np.concatenate([mass @ z[:n] + pull + rows.T @ z[ends[2] :], e.drift(now, rates, time)])
-        given_alone = np.flatnonzero(~slopes[:n].any(axis=1))
-        slopes[given_alone, n : n + len(light)] = stiffness[np.ix_(given_alone, light)]
-        values[given_alone] = stiffness[given_alone] @ rates
         terms = np.abs(slopes) @ np.abs(z) + np.concatenate([np.abs(force), np.abs(rows) @ np.abs(rates)])
         return Left(values, slopes, np.maximum(terms, EPS * terms.max(initial=0.0)))
 

@@ -37,7 +37,7 @@ class Amplifier(MObject):
         return -given.e[0] * v[0] - given.s[0] * v[1]
 
     def effort_constraint(self, frames, q, v, given):
-        return q[0]
+        return v[0]
 
     def state_rates(self, frames, q, v, given):
         return [[self.time_constant]], [self.gain * given.e[0] - given.s[0]]

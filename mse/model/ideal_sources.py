@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..elements.amplifiers import Amplifier
 from ..elements.circuits import CurrentSource, VoltageSource
 from ..elements.fluids import PressureSource
 from ..elements.heat import TemperatureSource
@@ -98,6 +99,16 @@ def refuse_cuts(elements: Sequence[Any], ends: Mapping[int, _Ends], alone: Seque
             f"{_labels(cut)}: only sources of flow meet at a port, {_values(cut, _FLOWS, ', ')}; expected another way for what "
             "they drive, so that the effort there is known; connect a resistance beside them, or remove a source"
         )
+
+
+def refuse_open_inputs(elements: Sequence[Any], ends: Mapping[int, _Ends], alone: Sequence[bool]) -> None:
+    """ModelError for an amplifier with an open input, whose voltage nothing decides; arguments as above."""
+    for el in elements:
+        if type(el.obj) is Amplifier and any(alone[j] for j in ends[el.coordinates.start]):
+            raise ModelError(
+                f"{el.obj.label}: its input is open, so nothing decides the voltage there; expected both ports of it connected; "
+                "connect in+ and in-, one of them to system.earth perhaps, or remove it"
+            )
 
 
 def open_sources(elements: Sequence[Any], ends: Mapping[int, _Ends], alone: Sequence[bool]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..elements.base import MObject
 from ..elements.ports import Port, ports_of
-from .ideal_sources import open_sources, refuse_cuts, refuse_loops
+from .ideal_sources import open_sources, refuse_cuts, refuse_loops, refuse_open_inputs
 
 
 class Junction(MObject):
@@ -104,6 +104,7 @@ def joined(elements: Sequence[Any], connections: Sequence[tuple[Port, ...]], pat
     refuse_loops(elements, both)
     alone = np.bincount(of) == 1
     refuse_cuts(elements, both, alone, _groups)
+    refuse_open_inputs(elements, both, alone)
     part = _groups(int(of.max()) + 1, np.array(list(both.values()), dtype=int))
     members: dict[int, list[_Port]] = {}
     for k, port in enumerate(ports):

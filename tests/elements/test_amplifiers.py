@@ -32,6 +32,7 @@ def test_an_amplifier_drives_what_it_senses(time):
     found = point.linearize().frequency_response(f)["capacitor.charge", "source.voltage"]
     np.testing.assert_allclose(found, 5e-3 / ((1.0 + s * time) * (1.0 + s * 1e-2)), rtol=1e-12)
     poles = np.linalg.eigvals(point.linearize().state_space().A)
+    poles = poles[poles != 0.0]  # of the charge that has been sensed
     np.testing.assert_allclose(np.sort(poles), np.sort([-100.0, *([-1.0 / time] if time else [])]), rtol=1e-10)
 
 
@@ -47,6 +48,48 @@ def test_a_capacitor_behind_an_amplifier_is_charged_from_nothing(time):
     np.testing.assert_allclose(energy["unaccounted"], 0.0, atol=1e-9)
     if not time:
         np.testing.assert_allclose(energy["damped"], -10.0 * 0.5 * (1.0 - np.exp(-2.0 * t / rc)) * rc, atol=1e-9)
+
+
+def inverting(time: float, gain: float) -> mse.MSystem:
+    """An amplifier of much gain with 1 kohm before it and 5 kohm back to its input, loaded by 100 ohm."""
+    system = mse.MSystem("inverting")
+    system.add(mse.VoltageSource("source", voltage=1.0))
+    system.add(mse.Resistor("before", resistance=1e3))
+    system.add(mse.Resistor("back", resistance=5e3))
+    system.add(mse.Resistor("load", resistance=100.0))
+    system.add(mse.Amplifier("amplifier", gain=gain, time_constant=time))
+    system.connect("source.+", "before.+")
+    system.connect("before.-", "back.+", "amplifier.in-")
+    system.connect("back.-", "amplifier.+", "load.+")
+    system.connect("source.-", "amplifier.in+", "amplifier.-", "load.-", system.earth)
+    return system
+
+
+@pytest.mark.parametrize(("time", "gain"), [(0.0, 1e6), (1.0, 1e6), (1e-3, 1e6), (1e-3, 1e3)])
+def test_an_inverting_amplifier_gives_five_times_its_input(time, gain):
+    """U = -5 U0/(1 + 6/A), with one pole at -(1 + A/6)/t."""
+    system, expected = inverting(time, gain), -5.0 / (1.0 + 6.0 / gain)
+    point = system.find_working_point()
+    assert point.potentials["load.+"] == pytest.approx(expected, rel=1e-9)
+    assert point.stable
+    poles = point.linearize().modes(damped=True).eigenvalues
+    assert poles == pytest.approx([-(1.0 + gain / 6.0) / time] if time else [], rel=1e-9)
+    run = system.simulate(duration=40.0 * time / gain or 1e-3, dt=10.0 * time / gain or 1e-3, rtol=1e-7)
+    at_once = 1.0 if not time else 1.0 - np.exp(-(1.0 + gain / 6.0) / time * run.time)
+    np.testing.assert_allclose(run["amplifier.output"], expected * at_once, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(run["load.current"], run["amplifier.output"] / 100.0, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(run["before.current"], (1.0 - run["amplifier.output"]) / 6e3, rtol=1e-9)
+    np.testing.assert_allclose(run["amplifier.current"], run["back.current"] - run["load.current"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("connected", ["", "amplifier.in+", "amplifier.+"])
+def test_an_open_input_is_refused(connected):
+    system = geophone()
+    system.add(mse.Amplifier("amplifier", gain=5.0))
+    system.connect("coil.+", "capacitor.+", *([connected] if connected else []))
+    system.connect("coil.-", "capacitor.-", system.earth)
+    with pytest.raises(mse.ModelError, match=r"Amplifier 'amplifier': its input is open, .* connect in\+ and in-"):
+        system.find_working_point()
 
 
 def test_feedback_through_an_amplifier_holds_or_runs_away():

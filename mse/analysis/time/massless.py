@@ -151,6 +151,11 @@ def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix, w_k: s
         return
     who = np.flatnonzero(np.abs(v[:, bad]).max(axis=1) > 0.1)
     names = ", ".join(model.coordinates[sep.k[i]] for i in who[:8]) + (" ..." if len(who) > 8 else "")
+    if np.all(model.bodies[sep.k[who]] < 0):
+        raise ModelError(
+            f"{model.name}: nothing decides {names}; expected a law that holds each of them; give what flows a "
+            "resistance, an inductance or a capacity, and efforts an equation"
+        )
     raise ModelError(
         f"{model.name}: {names} can move freely without mass, damping or stiffness, so the motion is undefined; expected "
         "at least one of them; give the body inertia, or constrain it"
