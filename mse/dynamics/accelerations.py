@@ -336,8 +336,9 @@ class Constrained:
         if self._tangent is not None and right.any():
             a = self._tangent.restoring(-right / self.lengths)
         if self._basis.shape[1]:
-            whole = force - self.mass @ a
-            a = a + self._basis @ self._along(self._basis.T @ whole, np.abs(force).max(initial=0.0))
+            taken = self.mass @ a
+            size = max(np.abs(force).max(initial=0.0), np.abs(taken).max(initial=0.0))
+            a = a + self._basis @ self._along(self._basis.T @ (force - taken), size)
         return a / self.metric
 
     def _along(self, force: np.ndarray, size: float) -> np.ndarray:

@@ -20,6 +20,7 @@ from scipy.linalg import eigh
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING, left_by_rounding
+from ..statics.coordinate_sizes import least_flows
 from .accelerations import Equations
 from .charts import Chart, Settled, StepFailed, displaced
 from .explicit import _TURN
@@ -99,6 +100,10 @@ class _Steps:
         here = e.evaluation(begin.state, begin.time)
         self._matrices = Jacobian(e, here, begin.v)
         self._free = ~self._matrices.massless
+        metric, resistance = self._metric, self._matrices.damping.diagonal() * self._metric**2
+        self._flows = [
+            (k, least * metric[k]) for k, least in least_flows(e.topology, e.assembly, here.configuration, resistance)
+        ]
         force, _, _ = e.applied(here, begin.v, begin.time, e.assembly.groups, e.parts)
         self._force = (force - e.inertia(here.configuration, begin.v).force) / self._metric
         if not np.isfinite(self._force).all():
@@ -192,9 +197,16 @@ class _Steps:
     def _measured(self, x: np.ndarray, v: np.ndarray, h: float) -> float:
         """Root mean square of changes (..., n) of positions, and of velocities, in tolerances of the estimate.
 
-        A velocity counts by what it moves in a step: vibrations that no step resolves have velocities, but hardly move.
+        A velocity counts by what it moves in a step: vibrations that no step resolves have velocities, but hardly move.  What
+        flows into no store counts by what flows in the step.
         """
-        both = np.hstack([x, h * v[..., self._free]])
+        moved = h * v
+        for k, least in self._flows:
+            weight = self._size / (h * np.maximum(np.abs(self._v[k]).max(), least))
+            x, moved = x.copy(), moved.copy()
+            x[..., k] *= weight
+            moved[..., k] *= weight
+        both = np.hstack([x, moved[..., self._free]])
         return float(np.sqrt(np.mean(np.square(both)))) / (self._estimated * self._size)
 
     def _solved(self, h: float, like: tuple[_Stages, float] | None) -> _Stages | None:

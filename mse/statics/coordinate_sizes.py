@@ -27,9 +27,9 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
 
 
 def motion_scale(topology: Topology, assembly: Assembly, at: Configuration, size: float) -> np.ndarray:
-    """The same (k,) for errors of large motions: a charge counts by what the softest store of its domain holds.
+    """The same (k,) for errors of large motions: a charge counts by what its store holds, or the softest of its domain.
 
-    That is its charge at the largest effort there without any charge, or at a usual one, such as 1 V.
+    That is the charge at the largest effort there without any charge, or at a usual one, such as 1 V.
     """
     scale, by_law = _declared(topology, size)
     if not by_law:
@@ -44,8 +44,26 @@ def motion_scale(topology: Topology, assembly: Assembly, at: Configuration, size
         own = units == domain.unit
         driven = efforts[own].max(initial=0.0) or usual
         if (holding := stored[own & (stored > 0.0)]).size:
-            scale[free[own[free]]] = size * holding.min() / driven
+            scale[free[own[free]]] = size * np.where(stored > 0.0, stored, holding.min())[free[own[free]]] / driven
     return scale
+
+
+def least_flows(
+    topology: Topology, assembly: Assembly, at: Configuration, resistance: np.ndarray
+) -> list[tuple[np.ndarray, float]]:
+    """Numbers of coordinates that flow into no store of their own, by domain, and the flow that counts there.
+
+    That is what the largest effort without any charge, or a usual one, drives through the largest ``resistance`` (n,).
+    """
+    _, _, gradient, _, k = assembly.total(at, 2)
+    first = assembly.size - topology.internal
+    units = np.array([getattr(name, "unit", "") for name in topology.coordinate_names])
+    efforts, stored, found = np.abs(np.nan_to_num(gradient)), k.diagonal() > 0.0, []
+    for domain, usual in _USUAL.items():
+        own = (units == domain.unit) & (np.arange(assembly.size) >= first)
+        if (numbers := np.flatnonzero(own & ~stored)).size and (most := resistance[own].max()) > 0.0:
+            found.append((numbers, float(efforts[own].max() or usual) / most))
+    return found
 
 
 def _declared(topology: Topology, size: float) -> tuple[np.ndarray, list[tuple[int, np.ndarray, bool]]]:
