@@ -135,7 +135,8 @@ class Network:
         self.held = held
         z = np.concatenate([self.state.q[self.chosen][self.rests], rates[self.conducts], multipliers])
         left = self._left(z)
-        return bool((np.abs(left.values) <= _SETTLED * left.terms).all())
+        # currents may all be rounding of potentials
+        return bool((np.abs(left.values) <= np.maximum(_SETTLED * left.terms, EPS * left.terms.max(initial=0.0))).all())
 
     def _values(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values and rates (c,) of the network."""

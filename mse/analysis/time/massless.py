@@ -19,7 +19,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
-from ...numerics.precision import NOTHING, left_by_rounding
+from ...numerics.precision import EPS, NOTHING, left_by_rounding
 from ...numerics.sparse_tools import empty, identity
 
 
@@ -126,6 +126,10 @@ def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp
         keep, drop = [*keep, *first], [*drop, *rest]
         if rank and len(rest):
             x = -sl.solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
+            # columns have length 1, so this is what rounding of the triangle may have changed; rates of what has none would
+            # be derivatives of inputs in outputs
+            inverse = np.abs(sl.solve_triangular(triangle[:rank, :rank], np.eye(rank)))
+            x[np.abs(x) <= 4.0 * EPS * inverse.sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))] = 0.0
             columns[np.ix_(first, rest)] = x * wide[pivot[rank:]] / wide[pivot[:rank], None]
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     return keep, drop, columns.tocsc()[:, drop].tocsr()
@@ -189,6 +193,16 @@ class Condensed:
     expand_rates: np.ndarray
 
 
+def _without_rounding(model: LinearModel, product: np.ndarray, terms: sp.csr_matrix) -> np.ndarray:
+    """A product of matrices with zeros where its terms cancel: what is left of them would be derivatives of inputs in outputs.
+
+    Null vectors of symmetric models are exact enough.
+    """
+    if model.skew is None:
+        return product
+    return np.where(np.abs(product) <= left_by_rounding() * terms.toarray(), 0.0, product)
+
+
 def _refuse_unsymmetric_mass(model: LinearModel, sep: Separation, mass: np.ndarray) -> None:
     size = np.sqrt(np.abs(np.diag(mass)))
     odd = np.abs(mass - mass.T) > left_by_rounding(len(mass)) * np.outer(size, size)
@@ -246,6 +260,7 @@ def separated(model: LinearModel) -> Separated:
     sep = separate(model)
     t, w = (sp.block_diag([x, sp.identity(len(model.prescribed))], format="csr") for x in (sep.T, sep.W))
     m, lam, k = ((w.T @ a @ t).toarray() for a in (model.full_mass, model.full_velocity, model.full_stiffness))
+    lam = _without_rounding(model, lam, abs(w).T @ abs(model.full_velocity) @ abs(t))
     kk = slice(len(sep.r) + len(sep.d), model.size)
     k_inverse = np.linalg.inv(k[kk, kk]) if len(sep.k) else np.zeros((0, 0))
     return Separated(sep, t, w, m, lam, k, k_inverse)
@@ -260,8 +275,10 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
     drive = model.drive.toarray()[:, inputs]
-    force = (of.W.T @ model.force).toarray()[:, inputs]
-    measure, rate = ((a @ t).toarray()[outputs] for a in (model.measure, model.rate))
+    force = _without_rounding(model, (of.W.T @ model.force).toarray(), abs(of.W).T @ abs(model.force))[:, inputs]
+    measure, rate = (
+        _without_rounding(model, (a @ t).toarray(), abs(a) @ abs(t))[outputs] for a in (model.measure, model.rate)
+    )
     react = model.read_reactions(outputs).toarray()
 
     # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_u u: equations without rates of d and k may have rates of r and w

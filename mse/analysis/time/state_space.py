@@ -26,7 +26,6 @@ from ...numerics.recent import Recent
 from ...progress.tasks import BUILDING, shown_as
 from ...results import Result
 from ...validation.arguments import find, mapping, number
-from ...validation.matrices import negative
 from ..resources import refuse_beyond_memory
 from .balanced import Balanced
 from .free_motions import free_motions
@@ -327,7 +326,7 @@ def with_terms(
     if accurate_to and nr:
         even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
         rates, shapes = soft_modes(even, c.M, (rates, shapes), accurate_to, zeros > 0)
-        scaling = _modal_scaling(c, rates, shapes)
+        scaling = _modal_scaling(c, rates, shapes, motion.A)
     still = shapes[:, np.argsort(np.abs(rates))[: motion.without_stiffness]]
     terms = Terms(
         *(_static(c, nr, motion.damp_d, still, accurate_to) if accurate_to else (shift, shift)),
@@ -365,7 +364,7 @@ class _Motion:
         self.rates, self.shapes = sl.eigh(even, c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
         self.free, self.zeros = free_motions(whole, c, self.shapes)
         self.without_stiffness = whole._curvatures.null.shape[1]
-        self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes))
+        self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes, self.A))
 
     def by_mass(self, x: np.ndarray) -> np.ndarray:
         """``M^-1 x`` (r, k)."""
@@ -432,11 +431,13 @@ def _refuse_improper(model: LinearModel, i: np.ndarray, o: np.ndarray, improper:
             )
 
 
-def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``s = to m`` and ``m = back s`` with m = (frequency times modal coordinate, modal velocity, scaled motions of d).
 
     ``w2`` (r,) and ``phi`` (r, r) are the undamped eigenpairs of the coordinates with mass.  Squares of m are twice the
-    energies of modes and of motions of d alone, ``K_dd psi = rate Lambda_dd psi``.
+    energies of modes and of motions of d alone, ``K_dd psi = rate Lambda_dd psi``.  Without symmetry, as in networks of heat and
+    amplifiers, damping measures no motions.  Rows and columns of the state matrix a then become as large as each other (B.
+    Parlett, C. Reinsch, Numer. Math. 13 (1969) 293).
     """
     to, back = [np.eye(0)], [np.eye(0)]
     nr = len(w2)
@@ -447,24 +448,17 @@ def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray) -> tuple[np.nd
     if len(c.K) > nr:
         stiffness, damping = c.K[nr:, nr:], c.Lambda[nr:, nr:]
         if not c.symmetric:
-            stiffness, damping = _symmetric(stiffness), _resistance(damping)
+            to, back = sl.block_diag(*to), sl.block_diag(*back)
+            own = np.eye(len(damping))
+            whole = sl.block_diag(back, own) @ a @ sl.block_diag(to, own)
+            by = sl.matrix_balance(whole, permute=False, separate=True)[1][0]
+            by = by[2 * nr :] / np.exp(np.log(by[: 2 * nr]).mean() if nr else 0.0)
+            return sl.block_diag(to, np.diag(by)), sl.block_diag(back, np.diag(1.0 / by))
         rate, psi = sl.eigh(stiffness, damping)
         root = np.sqrt(_at_least(np.abs(rate)))
         to.append(psi / root)
         back.append(root[:, None] * (psi.T @ damping))
     return sl.block_diag(*to), sl.block_diag(*back)
-
-
-def _resistance(damping: np.ndarray) -> np.ndarray:
-    """A positive definite measure (d, d) of the damping of massless coordinates, which may be unsymmetric.
-
-    If the symmetric part leaves motions undamped, the skew part resists them.  Where rates are in equations of other
-    coordinates, as in networks of heat, neither is definite, and each coordinate counts by itself.
-    """
-    even, skew = _symmetric(damping), 0.5 * (damping - damping.T)
-    size = np.abs(skew).max()
-    both = even + skew.T @ skew / size if size else even
-    return np.diag(np.linalg.norm(damping, axis=0)) if negative(even) else both
 
 
 def _symmetric(a: np.ndarray) -> np.ndarray:
