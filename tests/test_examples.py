@@ -31,6 +31,8 @@ SAYS = {
     "hexapod": "they lift 196.200000 N, the platform weighs 196.200000 N",
     "double_pendulum_on_blades": "along y by hand: 0.6490 and 1.4938 Hz",
     "loudspeaker": "0.6667 A move the cone by 2.5361 mm and add 860.18 N/m",
+    "lagrangian_daes": "4.5 as printed: thesis: nothing decides blender.v2; expected a law that holds each of them",
+    "levitation": "falls with 45.6369 1/s, held with -14.8140 1/s",
     "heated_rod": "1000 W lift the body by 5.7500 um, by hand 5.7500 um",
     "body_from_finite_elements": "357 nodes, 909 coordinates",
 }
@@ -41,9 +43,10 @@ SAYS = {
 def test_examples_run_and_draw(name, tmp_path):
     assert SAYS[name] in said(name)
     assert figures(example(name))
-    assert re.search(
+    # its page in three dimensions, where there are bodies
+    assert name == "lagrangian_daes" or re.search(
         r"^[a-z_.0-9\[\]]+\.view\(modes=modes.*\)$", source(name), re.MULTILINE
-    )  # its page in three dimensions
+    )
     for figure in figures(example(name)):
         figure.savefig(tmp_path / "figure.png", dpi=50)
         assert (tmp_path / "figure.png").stat().st_size > 5000
