@@ -29,7 +29,7 @@ from ..model.topology import Topology
 from ..numerics.precision import left_by_rounding
 from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
-from ..statics.coordinate_sizes import motion_scale
+from ..statics.coordinate_sizes import motion_scale, without_store
 from ..statics.forces import joint_reactions
 from .flows import FlowPart
 from .inertia import GroupInertia, cross
@@ -87,6 +87,11 @@ class Equations:
         if t.internal:
             found.metric[self.size - t.internal :] = motion_scale(t, self.assembly, at, found.size)
         return found
+
+    @cached_property
+    def without_store(self) -> list[tuple[np.ndarray, float]]:
+        """Numbers of charges and the like that flow into no store of their own, by domain, and the effort that drives them."""
+        return without_store(self.topology, self.assembly, Evaluation.initial(self.assembly).configuration)
 
     # -- frames -----------------------------------------------------------------------------------------------
     def frame_motions(self, at: Configuration, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,6 @@ from scipy.linalg import eigh
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING, left_by_rounding
-from ..statics.coordinate_sizes import least_flows
 from .accelerations import Equations
 from .charts import Chart, Settled, StepFailed, displaced
 from .explicit import _TURN
@@ -100,9 +99,10 @@ class _Steps:
         here = e.evaluation(begin.state, begin.time)
         self._matrices = Jacobian(e, here, begin.v)
         self._free = ~self._matrices.massless
-        metric, resistance = self._metric, self._matrices.damping.diagonal() * self._metric**2
+        # what flows where, and what an effort drives through the largest resistance (measured, m/s)
+        resistance = self._matrices.damping.diagonal() * self._metric**2
         self._flows = [
-            (k, least * metric[k]) for k, least in least_flows(e.topology, e.assembly, here.configuration, resistance)
+            (k, self._metric[k] * effort / most) for k, effort in e.without_store if (most := resistance[k].max()) > 0.0
         ]
         force, _, _ = e.applied(here, begin.v, begin.time, e.assembly.groups, e.parts)
         self._force = (force - e.inertia(here.configuration, begin.v).force) / self._metric

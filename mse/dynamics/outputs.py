@@ -31,7 +31,8 @@ class Outputs:
         read = list(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
         measured = [(name, unit) for name, unit, _ in readings(equations.topology, here.configuration)]
         self._measures = not {name for name, _ in measured} <= {name for name, _ in read}
-        read += measured * self._measures
+        if self._measures:
+            read += measured
         elements = equations.topology.elements
         self._sensors = [el for el in elements if el.obj.defines("reading")]
         read += _channels(self._sensors, lambda obj: obj.outputs)

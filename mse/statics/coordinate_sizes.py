@@ -48,22 +48,17 @@ def motion_scale(topology: Topology, assembly: Assembly, at: Configuration, size
     return scale
 
 
-def least_flows(
-    topology: Topology, assembly: Assembly, at: Configuration, resistance: np.ndarray
-) -> list[tuple[np.ndarray, float]]:
-    """Numbers of coordinates that flow into no store of their own, by domain, and the flow that counts there.
-
-    That is what the largest effort without any charge, or a usual one, drives through the largest ``resistance`` (n,).
-    """
-    _, _, gradient, _, k = assembly.total(at, 2)
-    first = assembly.size - topology.internal
+def without_store(topology: Topology, assembly: Assembly, at: Configuration) -> list[tuple[np.ndarray, float]]:
+    """Numbers of coordinates that flow into no store of their own, by domain, and the largest effort there, or a usual one."""
     units = np.array([getattr(name, "unit", "") for name in topology.coordinate_names])
-    efforts, stored, found = np.abs(np.nan_to_num(gradient)), k.diagonal() > 0.0, []
-    for domain, usual in _USUAL.items():
-        own = (units == domain.unit) & (np.arange(assembly.size) >= first)
-        if (numbers := np.flatnonzero(own & ~stored)).size and (most := resistance[own].max()) > 0.0:
-            found.append((numbers, float(efforts[own].max() or usual) / most))
-    return found
+    units[: assembly.size - topology.internal] = ""
+    if not np.isin(units, [domain.unit for domain in _USUAL]).any():
+        return []
+    _, _, gradient, _, k = assembly.total(at, 2)
+    efforts, stored = np.abs(np.nan_to_num(gradient)), k.diagonal() > 0.0
+    domains = [(units == domain.unit, usual) for domain, usual in _USUAL.items()]
+    found = [(np.flatnonzero(own & ~stored), float(efforts[own].max(initial=0.0) or usual)) for own, usual in domains]
+    return [(numbers, effort) for numbers, effort in found if len(numbers)]
 
 
 def _declared(topology: Topology, size: float) -> tuple[np.ndarray, list[tuple[int, np.ndarray, bool]]]:
