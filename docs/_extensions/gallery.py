@@ -28,7 +28,14 @@ FIELDS = {
         "kagra_type_bp",
     ),
     "Precision mechanisms": ("flexure_stage", "hexapod", "torsion_balance"),
-    "Circuits and transducers": ("loudspeaker", "heated_rod", "levitation", "lagrangian_daes"),
+    "Circuits and transducers": (
+        "loudspeaker",
+        "heated_rod",
+        "levitation",
+        "shunted_damper",
+        "hydraulic_mount",
+        "lagrangian_daes",
+    ),
     "Large motions": ("turning_over", "slider_crank", "four_bar_in_space", "rotor", "bicycle"),
     "Beams, wires and flexible bodies": ("cantilever_blade", "violin_modes", "body_from_finite_elements"),
 }

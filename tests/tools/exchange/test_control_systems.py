@@ -28,7 +28,7 @@ HANDED_OVER = [
     ("cantilever_blade", {}, 400.0), ("inverted_pendulum", {"mass": 20.0}, 100.0), ("flexure_stage", {}, 300.0),
     ("double_pendulum_on_blades", {}, 60.0), ("attenuation_chain", {}, 60.0),
     ("violin_modes", {"form": "elements", "elements": 16}, 100.0), ("pre_isolator", {}, None), ("loudspeaker", {}, None),
-    ("heated_rod", {}, None),
+    ("heated_rod", {}, None), ("hydraulic_mount", {}, None), ("shunted_damper", {"resistance": 4.0}, None),
 ]  # fmt: skip
 
 
