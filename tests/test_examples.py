@@ -35,6 +35,7 @@ SAYS = {
     "levitation": "falls with 45.6369 1/s, held with -14.8140 1/s",
     "hydraulic_mount": "at 40 Hz 84495.6 N/m, and 84896.0 N/m that damps",
     "shunted_damper": "3.873 ohm: at most 249.988 um/N, by hand 250.000 um/N",
+    "links_from_symbols": "after 2 s the last bar is at 0.971649 rad, and 0.971649 rad",
     "heated_rod": "1000 W lift the body by 5.7500 um, by hand 5.7500 um",
     "body_from_finite_elements": "357 nodes, 909 coordinates",
 }

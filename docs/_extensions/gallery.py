@@ -36,7 +36,7 @@ FIELDS = {
         "hydraulic_mount",
         "lagrangian_daes",
     ),
-    "Large motions": ("turning_over", "slider_crank", "four_bar_in_space", "rotor", "bicycle"),
+    "Large motions": ("turning_over", "links_from_symbols", "slider_crank", "four_bar_in_space", "rotor", "bicycle"),
     "Beams, wires and flexible bodies": ("cantilever_blade", "violin_modes", "body_from_finite_elements"),
 }
 ORDER = tuple(name for names in FIELDS.values() for name in names)

@@ -89,6 +89,7 @@ def test_every_example_is_handed_over():
         "bicycle",
         "damping_loop",
         "lagrangian_daes",
+        "links_from_symbols",
         "levitation",
     }
     assert {name for name, _, _ in HANDED_OVER} == set(EXAMPLES) - without_a_plant
