@@ -204,9 +204,19 @@ def all_at_once(model: LinearModel, damped: bool) -> bool:
     """
     if model.size <= SIZES.dense_modes:
         return True
-    if not damped or model.skew is None or model.members or model.size > SIZES.dense_states:
+    massive = np.count_nonzero(model.M.diagonal()) - model.constraints.shape[0]  # at least so many have mass
+    if (
+        not damped
+        or model.skew is None
+        or model.members
+        or model.size > SIZES.dense_states
+        or massive > SIZES.dense_modes
+    ):
         return False
-    sep = separate(independent(model))
+    try:
+        sep = separate(independent(model))
+    except ModelError:  # of what nothing decides
+        return False
     return 2 * len(sep.r) + len(sep.d) <= 2 * SIZES.dense_modes
 
 
