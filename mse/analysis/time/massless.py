@@ -129,7 +129,7 @@ def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp
             # columns have length 1, so this is what rounding of the triangle may have changed; rates of what has none would
             # be derivatives of inputs in outputs
             inverse = np.abs(sl.solve_triangular(triangle[:rank, :rank], np.eye(rank)))
-            x[np.abs(x) <= 4.0 * EPS * inverse.sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))] = 0.0
+            x[np.abs(x) <= EPS * inverse.sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))] = 0.0
             columns[np.ix_(first, rest)] = x * wide[pivot[rank:]] / wide[pivot[:rank], None]
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     return keep, drop, columns.tocsc()[:, drop].tocsr()
