@@ -22,7 +22,7 @@ def calls_of(action: Callable[[], object]) -> int:
 
 
 def own_calls_of(action: Callable[[], object]) -> int:
-    """Calls of mse's own functions: numba may compile at any time, with the first call or with one that a second process waits for."""
+    """Calls of mse's own functions: when numba compiles depends on what a second process has compiled already."""
     profile = cProfile.Profile()
     profile.enable()
     action()
