@@ -5,7 +5,8 @@ from __future__ import annotations
 from .jit import part
 
 # Entries below it are rounding of rounding, which gets less from front to front: processors take a hundred times as long for
-# numbers near the smallest that there are (tests/dynamics/test_bodies.py::test_rounding_that_fades_away_takes_no_time).
+# numbers near the smallest that there are (tests/dynamics/test_bodies.py::test_rounding_that_fades_away_takes_no_time, and
+# test_rounding_that_fades_away_in_a_motion_takes_no_time for those that are solved for).
 _NOTHING = 1e-100
 
 
@@ -101,4 +102,6 @@ def solve(model, work, independent, given, forced):
             for i in range(j + 1, size):
                 total += row[i] * b[i]
             b[j] -= total / row[j]
+            if abs(b[j]) <= _NOTHING:
+                b[j] = 0.0
             x[model.columns[first + j, 0]] = b[j]

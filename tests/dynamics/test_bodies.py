@@ -14,6 +14,8 @@ from mse.dynamics import bodies
 from mse.dynamics.accelerations import Equations
 from mse.dynamics.bodies import Bodies, NotElementary
 from mse.dynamics.charts import Chart, permitted
+from mse.dynamics.explicit import Stepper
+from mse.dynamics.moments import Moment
 from mse.model.evaluation import Evaluation
 from mse.model.joint_assembly import put_together
 from mse.model.variants import prepared
@@ -130,6 +132,17 @@ def test_rounding_that_fades_away_takes_no_time():
     found = Bodies.of(equations)
     rates(found.chart(state), begin(equations, state), 1e-4)
     assert not np.any((found.work.arena != 0.0) & (np.abs(found.work.arena) < 1e-290))
+
+
+def test_rounding_that_fades_away_in_a_motion_takes_no_time():
+    """Restored constraints square what rounding moves out of a plane, step by step."""
+    equations, state = equations_of(book.four_bars(10))
+    found, stepper, n = Bodies.of(equations), Stepper(equations, 1e-6), equations.size
+    moment = Moment(0.0, state, begin(equations, state)[n : 2 * n])
+    for _ in range(15):
+        moment = stepper.step(moment).end
+        found.chart(moment.state).settled(np.concatenate([np.zeros(n), moment.v, [0.0, 0.0]]), moment.time)
+        assert not np.any((found.work.solution != 0.0) & (np.abs(found.work.solution) < 1e-100))
 
 
 def test_steps_pass_a_dead_point_as_if_there_were_none():
