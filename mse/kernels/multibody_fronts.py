@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .jit import part
+from .jit import bare_part
 
 # Entries below it are rounding of rounding, which gets less from front to front: processors take a hundred times as long for
 # numbers near the smallest that there are (tests/dynamics/test_bodies.py::test_rounding_that_fades_away_takes_no_time, and
@@ -10,7 +10,7 @@ from .jit import part
 _NOTHING = 1e-100
 
 
-@part
+@bare_part
 def eliminate(model, work, independent, limits, decide):
     """``L D L'`` of all fronts; rows that are not ``independent`` (R,) are left out.
 
@@ -60,7 +60,7 @@ def eliminate(model, work, independent, limits, decide):
     return least
 
 
-@part
+@bare_part
 def solve(model, work, independent, given, forced):
     """a and l to the solution, for rows that are ``given`` (R,) and right sides, or none if it is not ``forced``."""
     arena, right, x, count = work.arena, work.right, work.solution, 6 * model.bodies.shape[0]
