@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import kept, part
+from .jit import bare_part, kept, part
 from .multibody_fronts import eliminate, solve
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
 
@@ -80,7 +80,7 @@ class Work(NamedTuple):
     point: np.ndarray
 
 
-@part
+@bare_part
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
@@ -142,7 +142,7 @@ def _put_rows(model, work):
                 g[9 + c] = side[2, c] - across[c]
 
 
-@part
+@bare_part
 def _put_inertia(model, work, b, s, inertia):
     """Mass times lever of the center s (3,) and inertia (3, 3) of a body about its reference point, along world axes."""
     u, own = work.u[b], model.bodies[b - 1]
@@ -155,11 +155,10 @@ def _put_inertia(model, work, b, s, inertia):
             inertia[i, j] = x * u[j, 0] + y * u[j, 1] + z * u[j, 2]
 
 
-@part
-def _put_matrix(model, work):
-    """All fronts before elimination, for the present poses and slopes."""
+@bare_part
+def _put_matrix(model, work, s, inertia):
+    """All fronts before elimination, for the present poses and slopes; the last two are room (3,) and (3, 3)."""
     arena, terms = work.arena, work.terms
-    s, inertia = np.empty(3), np.empty((3, 3))
     for f in range(model.fronts.shape[0]):
         b, size, base = model.fronts[f, 0], model.fronts[f, 2], model.fronts[f, 3]
         for i in range(size):
@@ -339,7 +338,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
     loop so far.
     """
     n, rows = 6 * model.bodies.shape[0], independent.shape[0]
-    jacobian, gap, settling, point = np.empty((3, 3)), np.empty(2), first == last, work.point
+    jacobian, room, gap, settling, point = np.empty((3, 3)), np.empty(3), np.empty(2), first == last, work.point
     for s in range(first, last + settling):
         for i in range(y.shape[0]):
             total = 0.0
@@ -355,7 +354,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
             if restoring:
                 _largest(work, work.value, limits[0], rows, independent, gap)
             if rounds < 2:  # after that the matrix is as good as at the end
-                _put_matrix(model, work)
+                _put_matrix(model, work, room, jacobian)
                 # at the end of a step rows may be independent that were not at its begin; they show where constraints hold
                 decide = rounds == 1 or gap[0] <= limits[1] if settling else s == 0
                 least = eliminate(model, work, independent, limits, decide)
