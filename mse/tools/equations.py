@@ -138,11 +138,14 @@ class Laws:
 
     def take(
         self, obj: MObject, path: str, frames: Sequence[Placed], q: Sequence[Expression], gravity: Sequence[Expression],
-        place: tuple[list[FramePose], np.ndarray, np.ndarray], held: bool = True,
+        place: tuple[list[FramePose], np.ndarray, np.ndarray], held: bool = True, named: str | None = None,
     ) -> None:  # fmt: skip
-        """Add the laws of an object, recorded at a ``place``: frames, internal coordinates, gravity; ``held`` by constraints."""
+        """Add the laws of an object, recorded at a ``place``: frames, internal coordinates, gravity; ``held`` by constraints.
+
+        Symbols of its parameters begin with ``named``, if that is not its path.
+        """
         _refuse_without_law(obj)
-        recorder = Recorder(obj, self.parameters, path)
+        recorder = Recorder(obj, self.parameters, path if named is None else named)
         poses = [FramePose(list(f.o), np.array(f.U.tolist(), dtype=object)) for f in frames]
         t = mechanics().dynamicsymbols._t
         rates = [x for f in frames for x in (*f.v, *f.w)] + [x.diff(t) for x in q]
@@ -189,6 +192,11 @@ def _refuse_without_law(obj: MObject) -> None:
             f"{obj.label}: its law is a compiled kernel or a table, without a formula; expected elements with an energy in plain "
             "numpy; replace it by springs, bushings or wires"
         )
+    if obj.effort_names or obj.state_names:
+        raise ModelError(
+            f"{obj.label}: it has {'efforts' if obj.effort_names else 'states'}, which are no coordinates of Lagrange's "
+            "equations; expected elements with energies, dissipation, power and constraints alone; leave it out"
+        )
 
 
 # -- equations ----------------------------------------------------------------------------------------------------
@@ -228,7 +236,8 @@ def of_system(system: MSystem, along: Sequence[str], inside: str = "") -> Symbol
         place = at.frames(el.frames), at.q[el.coordinates], topology.gravity
         internal = [q[inner[k]] for k in np.arange(len(inner))[el.coordinates]]
         frames = [tree.frame(int(f)) for f in el.frames]
-        laws.take(own, path.removesuffix(inside.rstrip(".")), frames, internal, gravity, place, path not in tree.joints)
+        named = path.removesuffix(inside.rstrip("."))
+        laws.take(own, path, frames, internal, gravity, place, path not in tree.joints, named)
     flows = [el.path for part in motion.flows for el in part.elements]
     laws.flows = {path: laws.flows[path] for path in flows}
     equations = _formed(label, q, laws)
@@ -238,6 +247,7 @@ def of_system(system: MSystem, along: Sequence[str], inside: str = "") -> Symbol
 
 def of_element(obj: MObject) -> SymbolicEquations:
     """See :meth:`.MObject.equations`."""
+    _refuse_without_law(obj)
     if not obj.frame_names:
         alone = MSystem(obj.name)
         alone.add(obj.copy(obj.name))
@@ -300,9 +310,10 @@ def _formed(label: str, q: dict[str, Expression], laws: Laws) -> SymbolicEquatio
         laws.T - laws.V, list(q.values()), hol_coneqs=held, nonhol_coneqs=flowing, forcelist=loads, frame=inertial
     )
     found = dict(zip(q, map(_neat, method.form_lagranges_equations()), strict=True))
-    for kind in (laws.constraints, laws.flows):
-        for path, own in kind.items():
-            found |= {f"{path}[{k}]": x for k, x in enumerate(own)}
+    for path, own in laws.constraints.items():
+        found |= {f"{path}[{k}]": x for k, x in enumerate(own)}
+    for path, own in laws.flows.items():
+        found |= {f"{path}[{k}]": x for k, x in enumerate(own, len(laws.constraints.get(path, ())))}
     return laws.equations(label, found, q, method)
 
 

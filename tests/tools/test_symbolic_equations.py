@@ -199,3 +199,36 @@ def test_without_sympy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sympy", None)
     with pytest.raises(mse.MissingPackageError, match=r"mse\[symbols\]"):
         slide()[0].equations(along=["guide.displacement"])
+
+
+class Mixed(mse.MObject):
+    """Two charges and a place, with constraints of both kinds."""
+
+    frame_names = ()
+    coordinate_names = ("x", mse.coordinate("q1", unit="C"), mse.coordinate("q2", unit="C"))
+
+    def energy(self, frames, q):
+        return 50.0 * q[0] ** 2 + q[1] ** 2 * (0.01 - q[0]) / 2e-2
+
+    def kinetic(self, frames, q, v):
+        return 0.5 * (v[0] ** 2 + (0.05 + 2.0 * q[0]) * v[2] ** 2)
+
+    def constraint(self, frames, q):
+        return [q[0] + q[1]]
+
+    def flow_constraint(self, frames, q, v):
+        return v[1] - v[2]
+
+
+def test_elements_alone_may_have_constraints_of_both_kinds():
+    found = Mixed("m").equations().expressions
+    assert list(found) == ["m.x", "m.q1", "m.q2", "m[0]", "m[1]"]
+    assert str(found["m[1]"]).replace("(t)", "") == "Derivative(q1, t) - Derivative(q2, t)"
+
+
+def test_efforts_and_states_are_refused():
+    for obj in (mse.Amplifier("a", gain=2.0), mse.Heater("h", resistance=1.0)):
+        with pytest.raises(
+            mse.ModelError, match=f"'{obj.name}': it has efforts, which are no coordinates .* leave it out"
+        ):
+            obj.equations()
