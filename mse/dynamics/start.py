@@ -311,7 +311,10 @@ def settled(
         return Left(values, slopes, np.maximum(terms, EPS * terms.max(initial=0.0)))
 
     rows = e.rows(here, v)
-    z = np.concatenate([np.zeros(n), v[light], here.state.q[efforts], np.zeros(len(rows))])
+    # given rates are found again, or nothing decides them
+    guess = v.copy()
+    guess[[first + k for k, name in enumerate(names) if f"{name}'" in given.rates]] = 0.0
+    z = np.concatenate([np.zeros(n), guess[light], here.state.q[efforts], np.zeros(len(rows))])
     positive = np.zeros(len(z), dtype=bool)
     positive[ends[1] : ends[2]] = kelvin
     z, found = solved(left, z, positive=positive)
