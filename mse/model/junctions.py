@@ -103,6 +103,7 @@ def joined(elements: Sequence[Any], connections: Sequence[tuple[Port, ...]], pat
     both = {c: (x[0], x[1] if len(x) > 1 else int(of[earth])) for c, x in ends.items()}
     refuse_loops(elements, both)
     alone = np.bincount(of) == 1
+    alone[of[earth]] = False  # it is the other end of all that has one port
     refuse_cuts(elements, both, alone, _groups)
     refuse_open_inputs(elements, both, alone)
     part = _groups(int(of.max()) + 1, np.array(list(both.values()), dtype=int))
