@@ -24,7 +24,8 @@ def solve(element: mse.MObject, duration: float, **initial: float) -> mse.Trajec
 
 
 # %%
-# Section 4.2: a block without mass on a spring, a damper, and a ball on a rod. Here are its equations.
+# Section 4.2: a block without mass on a spring, a damper, and a ball on a rod. Below its class are the equations, as SymPy
+# forms them; efforts are no coordinates of Lagrange's equations, so that the last two sections have none.
 
 
 class Pendulum(mse.MObject):
@@ -70,6 +71,7 @@ conveyor = solve(Conveyor("conveyor"), 2.0)
 moving = 3.0 + 0.01 / 0.1**2 + 0.04 / 0.2**2  # kg, that the torque accelerates
 speed, by_hand = conveyor["conveyor.x1'"][-1], 2.0 * 2.0 / 0.1 / moving
 print(f"4.3: the belt runs at {speed:.6f} m/s after 2 s, by hand {by_hand:.6f} m/s")
+Conveyor("conveyor").equations()
 
 # %%
 # Section 4.4: a lever moves the plate of a capacitor and the core of a coil, whose currents meet at a junction.
@@ -102,6 +104,7 @@ class Lever(mse.MObject):
 
 lever = solve(Lever("lever"), 0.01)
 print(f"4.4: q0 = {lever['lever.q0'][-1]:.6e} C after 10 ms")
+Lever("lever").equations()
 
 # %%
 # Section 4.5: two liquids of different temperature are blended and heated. As printed, only the sum of the volumes V1 and V2

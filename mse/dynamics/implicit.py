@@ -200,13 +200,10 @@ class _Steps:
         A velocity counts by what it moves in a step: vibrations that no step resolves have velocities, but hardly move.  What
         flows into no store counts by what flows in the step.
         """
-        moved = h * v
+        weight = np.ones(len(self._metric))
         for k, least in self._flows:
-            weight = self._size / (h * np.maximum(np.abs(self._v[k]).max(), least))
-            x, moved = x.copy(), moved.copy()
-            x[..., k] *= weight
-            moved[..., k] *= weight
-        both = np.hstack([x, moved[..., self._free]])
+            weight[k] = self._size / (h * np.maximum(np.abs(self._v[k]).max(), least))
+        both = np.hstack([weight * x, (h * weight * v)[..., self._free]])
         return float(np.sqrt(np.mean(np.square(both)))) / (self._estimated * self._size)
 
     def _solved(self, h: float, like: tuple[_Stages, float] | None) -> _Stages | None:

@@ -36,8 +36,9 @@ class Outputs:
         elements = equations.topology.elements
         self._sensors = [el for el in elements if el.obj.defines("reading")]
         read += _channels(self._sensors, lambda obj: obj.outputs)
-        self._carrying = [el for el in elements if port_rates(el.obj)]
-        read += _channels(self._carrying, lambda obj: list(port_rates(obj)))
+        read += _channels(elements, lambda obj: list(port_rates(obj)))
+        flows = [el.internal[k] for el in elements for k in port_rates(el.obj).values()]
+        self._flows = np.array(flows, dtype=int)  # their coordinates among internal ones
         self._without_forces = len(read)  # the first so many, which positions and velocities give
         self._reacting = [el for el in elements if el.obj.constrains() and el.obj.reaction_outputs]
         read += _channels(self._reacting, lambda obj: obj.reaction_outputs)
@@ -85,9 +86,7 @@ class Outputs:
             found += [x for _, _, x in readings(self.equations.topology, here.configuration)]
         for el in self._sensors:
             found += el.obj.reading(here.configuration.frames(el.frames)).tolist()
-        internal = moment.v[len(moment.v) - here.assembly.topology.internal :]
-        for el in self._carrying:
-            found += internal[el.internal[list(port_rates(el.obj).values())]].tolist()
+        found += moment.v[len(moment.v) - here.assembly.topology.internal + self._flows].tolist()
         if len(numbers) and numbers.max() >= self._without_forces:
             found += self._forces(here, moment)
         return np.array(found)[numbers]

@@ -20,6 +20,7 @@ from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
 from ...numerics.precision import EPS, NOTHING, left_by_rounding
+from ...numerics.recent import Recent
 from ...numerics.sparse_tools import empty, identity
 
 
@@ -83,6 +84,13 @@ def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
 
 def separate(model: LinearModel) -> Separation:
     """Find r, d and k of a model; ModelError names coordinates that have neither mass, damping nor stiffness."""
+    return _SEPARATIONS(model, lambda: _separation(model))
+
+
+_SEPARATIONS = Recent(4)  # a question of stability, all modes and a state space need one
+
+
+def _separation(model: LinearModel) -> Separation:
     n = model.size
     r, s, null_m = range_and_null(model.M)
     if not len(s):
