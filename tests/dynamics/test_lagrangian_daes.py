@@ -60,6 +60,22 @@ def test_a_capacitor_is_charged_from_the_first_moment_on():
     np.testing.assert_allclose(run["resistor.current"], 5e-3 * decay, rtol=1e-6)
 
 
+def test_a_small_capacitor_keeps_the_tolerance_beside_a_large_one():
+    """Each charge counts by what its own capacitor holds."""
+    system, parts = mse.MSystem("two"), ((10.0, 1e-3), (2e3, 1e-7))
+    system.add(mse.VoltageSource("source", voltage=5.0))
+    for k, (resistance, capacitance) in enumerate(parts):
+        system.add(mse.Resistor(f"r{k}", resistance=resistance))
+        system.add(mse.Capacitor(f"c{k}", capacitance=capacitance))
+        system.connect(f"r{k}.-", f"c{k}.+")
+    system.connect("source.+", "r0.+", "r1.+")
+    system.connect("source.-", "c0.-", "c1.-", system.earth)
+    run = system.simulate(duration=1e-3, dt=1e-4, rtol=1e-6)
+    for k, (resistance, capacitance) in enumerate(parts):
+        by_hand = 5.0 * capacitance * (1.0 - np.exp(-run.time / (resistance * capacitance)))
+        np.testing.assert_allclose(run[f"c{k}.charge"], by_hand, atol=2e-6 * 5.0 * capacitance)
+
+
 def test_a_run_in_two_pieces_is_the_one_to_the_bit():
     system = low_pass(voltage=5.0)
     whole = system.simulate(duration=4e-3, dt=1e-3)
