@@ -109,10 +109,11 @@ def _line(name: str, printed: str, method: Any) -> str:
 class Laws:
     """The laws of some elements in symbols, added up: T, V, D, forces by frame or coordinate, and constraints by object."""
 
-    def __init__(self) -> None:
+    def __init__(self, field: Sequence[float]) -> None:
         zero = sympy().Integer(0)
         self.T = self.V = self.D = zero
         self.parameters = Parameters()
+        self.gravity = self._gravity(field)
         self.conditions: list[Expression] = []
         self.constraints: dict[str, list[Expression]] = {}
         self.flows: dict[str, list[Expression]] = {}
@@ -129,7 +130,7 @@ class Laws:
         parameters = {symbol: value for symbol, value in self.parameters.values.items() if symbol in used}
         return SymbolicEquations(name, expressions, energies, coordinates, parameters, conditions, method)
 
-    def gravity(self, field: Sequence[float]) -> list[Expression]:
+    def _gravity(self, field: Sequence[float]) -> list[Expression]:
         """The field (3,): ``-g`` along its axis, or a symbol for each component."""
         if np.count_nonzero(field) == 1:
             g = self.parameters.symbol("g", float(np.abs(field).max()))
@@ -137,7 +138,7 @@ class Laws:
         return self.parameters.array("g", field)
 
     def take(
-        self, obj: MObject, path: str, frames: Sequence[Placed], q: Sequence[Expression], gravity: Sequence[Expression],
+        self, obj: MObject, path: str, frames: Sequence[Placed], q: Sequence[Expression],
         place: tuple[list[FramePose], np.ndarray, np.ndarray], held: bool = True, named: str | None = None,
     ) -> None:  # fmt: skip
         """Add the laws of an object, recorded at a ``place``: frames, internal coordinates, gravity; ``held`` by constraints.
@@ -156,7 +157,7 @@ class Laws:
             return recorder.law(name, count, poses, q, given, (numbers, inner, at))
 
         if obj.defines("energy") or obj.defines("gravity_energy"):
-            self.V += law("energy", 1, gravity, field)[0]
+            self.V += law("energy", 1, self.gravity, field)[0]
         for name, matrix in (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix")):
             for own in (x for x in (name, matrix) if obj.defines(x)):
                 found = law(own, 1, rates, moving)[0]
@@ -226,8 +227,7 @@ def of_system(system: MSystem, along: Sequence[str], inside: str = "") -> Symbol
     q = tree.coordinates | {
         name: mechanics().dynamicsymbols(name_of(own), real=True) for name, own in own_names.items()
     }
-    laws, at = Laws(), drawn.configuration
-    gravity = laws.gravity(topology.gravity)
+    laws, at = Laws(topology.gravity), drawn.configuration
     for el in topology.elements:
         own, path = el.obj, el.path
         if path in tree.joints and type(own).energy is FreeJoint.energy:
@@ -237,7 +237,7 @@ def of_system(system: MSystem, along: Sequence[str], inside: str = "") -> Symbol
         internal = [q[inner[k]] for k in np.arange(len(inner))[el.coordinates]]
         frames = [tree.frame(int(f)) for f in el.frames]
         named = path.removesuffix(inside.rstrip("."))
-        laws.take(own, path, frames, internal, gravity, place, path not in tree.joints, named)
+        laws.take(own, path, frames, internal, place, path not in tree.joints, named)
     flows = [el.path for part in motion.flows for el in part.elements]
     laws.flows = {path: laws.flows[path] for path in flows}
     equations = _formed(label, q, laws)
@@ -252,7 +252,7 @@ def of_element(obj: MObject) -> SymbolicEquations:
         alone = MSystem(obj.name)
         alone.add(obj.copy(obj.name))
         return of_system(alone, (), f"{obj.name}.")
-    sp, laws, t = sympy(), Laws(), mechanics().dynamicsymbols._t
+    sp, t = sympy(), mechanics().dynamicsymbols._t
     frames, rng = [], np.random.default_rng(0)
     for name in obj.frame_names:
         o = sp.Matrix([sp.Function(f"{axis}_{name_of(name)}", real=True)(t) for axis in "xyz"])
@@ -261,7 +261,8 @@ def of_element(obj: MObject) -> SymbolicEquations:
         frames.append(Placed(o, u, o.diff(t), w))
     q = {str(name): sp.Function(name_of(name), real=True)(t) for name in obj.coordinate_names}
     poses, inner, field = somewhere(obj), rng.uniform(0.5, 1.0, len(q)), np.array([0.0, 0.0, -G])
-    laws.take(obj, "", frames, list(q.values()), laws.gravity(field), (poses, inner, field))
+    laws = Laws(field)
+    laws.take(obj, "", frames, list(q.values()), (poses, inner, field))
     velocities = [x for f in frames for x in (*f.v, *f.w)] + [x.diff(t) for x in q.values()]
     static = [-x for f in frames for x in _slopes(laws.V, f)] + [-laws.V.diff(x) for x in q.values()]
     moving = [-laws.D.diff(v) for v in velocities]
