@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -69,11 +68,11 @@ class Rows:
             circulatory = [(label, -part) for label, part in turned.circulatory.items()]
             turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held))
         names = (*model.coordinates, *(f"input {k}" for k in inputs))
-        self._loss, self._inputs = loss, list(names[n:])
+        self._inputs = list(names[n:])
         chosen = np.array(inputs, dtype=int)
         force, drive = (a.tocsr()[:, chosen].T for a in (model.force, model.drive))
         self._dual = replace(
-            model, skew=turned, members=tuple(map(_transposed, model.members)),
+            model, skew=turned, members=tuple(map(_transposed, model.members)), losses=dict(loss),
             inputs=("row", "rates")[: len(rows)], input_units=("",) * len(rows), outputs=names, output_units=("",) * len(names),
             force=sp.vstack(rows).T.tocsr(), rate=None, drive=sp.hstack(drives, format="csr"),
             measure=sp.vstack([sp.identity(n + held, format="csr")[:n], force], format="csr"),
@@ -88,7 +87,7 @@ class Rows:
         names = [self._dual.outputs[k] for k in free] + self._inputs
         values = np.zeros((len(f), 0), dtype=complex)
         if names:
-            found = frequency_response(self._dual, f, outputs=names, loss=self._loss, bound=0.0, progress=False)
+            found = frequency_response(self._dual, f, outputs=names, bound=0.0, progress=False)
             values = found.values[:, :, 0]
             if len(self._dual.inputs) > 1:
                 values = values + 2j * np.pi * f[:, None] * found.values[:, :, 1]
@@ -173,20 +172,25 @@ class _Squares:
         used = np.flatnonzero((factor[part] if len(part) else np.zeros(0)) * value)
         used = used[np.argsort(part[used], kind="stable")]
         part, i, j, value = part[used], i[used], j[used], value[used] * factor[part[used]]
-        ends = [*np.flatnonzero(np.diff(part, prepend=-1)).tolist(), len(part)]
-        self.labels = [parts.labels[k] for k in part[ends[:-1]].tolist()]
+        numbers, part = np.unique(part, return_inverse=True)
+        self.labels = [parts.labels[k] for k in numbers.tolist()]
+        # the coordinates of each part, part by part, and the places of all entries among those of their part
+        pairs, at = np.unique(np.tile(part, 2) * parts.size + np.concatenate([i, j]), return_inverse=True)
+        of, on = np.divmod(pairs, max(parts.size, 1))
+        lengths = np.bincount(of, minlength=len(numbers))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        row, column = (at - np.tile(starts[part], 2)).reshape(2, -1)
         self._wide: dict[int, tuple[np.ndarray, sp.csr_matrix]] = {}
+        for k in np.flatnonzero(lengths > _WIDE).tolist():
+            own, c = part == k, int(lengths[k])
+            self._wide[k] = on[of == k], sp.csr_matrix((value[own], (row[own], column[own])), shape=(c, c))
         # matrices of one size together
-        sizes: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {}
-        for k, (first, last) in enumerate(pairwise(ends)):
-            on, place = np.unique(np.concatenate([i[first:last], j[first:last]]), return_inverse=True)
-            c, places = len(on), (place[: last - first], place[last - first :])
-            if c > _WIDE:
-                self._wide[k] = on, sp.csr_matrix((value[first:last], places), shape=(c, c))
-            else:
-                flat = np.bincount(places[0] * c + places[1], value[first:last], c * c)
-                sizes.setdefault(c, []).append((k, on, flat.reshape(c, c)))
-        found = [_square_roots(*map(np.array, zip(*own, strict=True))) for own in sizes.values()]
+        found = []
+        for c in np.unique(lengths[lengths <= _WIDE]).tolist():
+            alike, own = np.flatnonzero(lengths == c), lengths[part] == c
+            flat = (np.searchsorted(alike, part[own]) * c + row[own]) * c + column[own]
+            matrices = np.bincount(flat, value[own], len(alike) * c * c).reshape(-1, c, c)
+            found.append(_square_roots(alike, on[starts[alike][:, None] + np.arange(c)], matrices))
         none = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int), np.zeros(0), np.zeros((0, 0))
         of, on, signs, roots = zip(*found, strict=True) if found else ((x,) for x in none)
         self._of, self._signs = np.concatenate(of), np.concatenate(signs)
