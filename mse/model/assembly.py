@@ -263,6 +263,15 @@ class Assembly:
             total.add(g.numbers, self._shifted(g, at, f, k))
         return total.by_columns()
 
+    def by_rates(self, at: Configuration) -> sp.csc_matrix:
+        """Slopes (n, n) of forces, as in gradients, by velocities at its steady flows, of elements that something flows in."""
+        total = Sum(self.pattern)
+        for g in self.groups:
+            if g.cls.carries():
+                slopes = g.by_rates(at)[:, None]
+                total.add(g.numbers, self._shifted(g, at, np.zeros((len(slopes), slopes.shape[-1])), slopes))
+        return total.by_columns()
+
     def softened(self, ratio: float, load: float) -> Assembly:
         """The same assembly with softened elements, see :meth:`Group.softened`; a ratio of ``inf`` softens nothing."""
         if ratio == self._softened == np.inf:

@@ -137,6 +137,17 @@ class Group:
         forces, _, slopes = self._records["power"].evaluate(rows, np.hstack([none, rates]), 2)
         return forces - power_forces(self._records["power"], rows, 1)[0], slopes
 
+    def by_rates(self, at: Configuration) -> np.ndarray:
+        """Slopes (E, n, n) of forces, as in gradients, by the velocities of steady flows."""
+        rates = np.zeros((len(self.members), 6 * self.frames.shape[1] + self.internal.shape[1]))
+        if self.flows is not None:
+            rates = self._rates(ALL)
+        found = self.resisted(at, ALL, rates)[1]
+        if self.cls.defines("kinetic"):
+            momenta = self._together("momenta", 1 + rates.shape[1]).evaluate(self._columns(at, ALL), rates, 1)[1]
+            found = found - momenta[:, 1:].transpose(0, 2, 1)
+        return found - self.powered(at, rates)[1] if self.cls.defines("power") else found
+
     @property
     def notes(self) -> list[str]:
         """Notes for users on how these elements were evaluated."""

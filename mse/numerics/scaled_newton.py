@@ -30,10 +30,7 @@ def solved(equations: Callable[[np.ndarray], Left], z: np.ndarray, *, positive: 
     """
     left = equations(z)
     for _ in range(_STEPS):
-        by = 1.0 / _or_one(np.abs(left.slopes).max(axis=1, initial=0.0))
-        scaled = by[:, None] * left.slopes
-        wide = _or_one(np.linalg.norm(scaled, axis=0))
-        change = np.linalg.lstsq(scaled / wide, -left.values * by, rcond=DEPENDENT)[0] / wide
+        change, by = shortest(left.slopes, -left.values)
         for halved in range(_HALVINGS):
             new = z + 0.5**halved * change
             if (new[positive] > 0.0).all():
@@ -45,7 +42,17 @@ def solved(equations: Callable[[np.ndarray], Left], z: np.ndarray, *, positive: 
         z, left = new, found
         if (np.abs(left.values) <= _ENOUGH * left.terms).all():
             break
-    return z, bool((np.abs(left.values) <= np.sqrt(EPS) * left.terms).all())
+    # where no step is better, what is left may all be rounding of the largest terms
+    most = np.maximum(np.sqrt(EPS) * left.terms, EPS * left.terms.max(initial=0.0))
+    return z, bool((np.abs(left.values) <= most).all())
+
+
+def shortest(slopes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The shortest x (n,) with ``slopes x = values``, all scaled to one size, and the factors (m,) on the equations."""
+    by = 1.0 / _or_one(np.abs(slopes).max(axis=1, initial=0.0))
+    scaled = by[:, None] * slopes
+    wide = _or_one(np.linalg.norm(scaled, axis=0))
+    return np.linalg.lstsq(scaled / wide, values * by, rcond=DEPENDENT)[0] / wide, by
 
 
 def _or_one(x: np.ndarray) -> np.ndarray:

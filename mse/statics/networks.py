@@ -88,21 +88,6 @@ class Network:
         own = self.first + self.chosen
         return gradient[own], stiffness.tocsc()[:, own].tocsr()[own].toarray(), load[own]
 
-    def _by_rates(self, at: Configuration, carrying: Assembly) -> np.ndarray:
-        """Slopes (c, c) of these gradients by rates."""
-        c, place = len(self.chosen), np.full(len(self.state.q), -1)
-        place[self.chosen] = np.arange(c)
-        slopes = np.zeros((c + 1, c + 1))  # the last are of other coordinates
-        for g in carrying.groups:
-            if g.cls.carries() and (place[g.internal] >= 0).any():
-                rates = np.hstack([np.zeros((len(g.members), 6 * g.frames.shape[1])), carrying.flows[g.internal]])
-                second = g.resisted(at, ALL, rates)[1]
-                if g.cls.defines("power"):
-                    second = second - g.powered(at, rates)[1]
-                own, inner = place[g.internal], second.shape[1] - g.internal.shape[1]
-                np.add.at(slopes, (own[:, :, None], own[:, None]), second[:, inner:, inner:])
-        return slopes[:c, :c]
-
     def solved(self, held: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (c,), rates (c,) and multipliers (m,), from ``rates`` (c,) on; constraints have the rates ``held`` (m,).
 
@@ -165,7 +150,8 @@ class Network:
         q, v = self._values(z)
         at, carrying = self._at(q, v)
         gradient, by_values, load = self._forces(at, carrying)
-        by_rates, m, reactions = self._by_rates(at, carrying), self.matrix, z[len(z) - len(self.rows) :]
+        own, m, reactions = self.first + self.chosen, self.matrix, z[len(z) - len(self.rows) :]
+        by_rates = carrying.by_rates(at)[:, own].tocsr()[own].toarray()
         resting, flows = m[:, self.rests], m[:, self.conducts]
         slopes = np.vstack([
             np.hstack([by_values[:, self.rests], by_rates[:, self.conducts], m.T]),

@@ -21,6 +21,7 @@ from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, WayFollowed
 from .branches import Followed, way_from
+from .coupled_flows import balanced_together
 from .equilibrium import balanced
 from .following import foreseen_motion, motion_between
 from .history import Iteration, Outcome, Steps, steps_table
@@ -205,6 +206,9 @@ def relaxation(
     taken = None if start is None else taken_up(start, topology, assembly)
     merit = MeritFunction.of(topology, assembly, taken)
     whole = Stage(load_factor=load_factor)
+    together = balanced_together(merit.at(whole).here(merit.start), stable=seek == "stable")
+    if together is not None:
+        taken, merit = together, MeritFunction.of(topology, assembly, together)
     reached = Reached(0.0 if start is None else start.load_factor, 1.0, merit.start)
     if seek == "nearest":
         first = followed(merit, whole, reached, strength, start, taken or merit.start)
@@ -214,7 +218,7 @@ def relaxation(
             otherwise = Attempt(DESCENT, little, merit.start, reached, Otherwise(otherwise))
         first = beside(merit, reached, otherwise, start)
     else:
-        first = raised(merit, whole, reached, strength, from_start=start is not None)
+        first = raised(merit, whole, reached, strength, from_start=taken is not None)
     return Relaxation(Search(merit, first, seek, start, taken))
 
 
