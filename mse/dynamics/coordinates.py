@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.joints import FREE, joint_coordinates
 from ..model.evaluation import Evaluation
+from ..model.groups import Group
 from ..model.topology import Topology
+from .inertia import cross
 
 
 class NamedCoordinates:
@@ -20,12 +23,11 @@ class NamedCoordinates:
                     names.append(f"{el.path}.{channel.name}")
                     units.append(channel.unit)
                     turns.append(channel.unit == "rad")
-        first = 6 * (topology.units - 1)
-        inner = topology.coordinate_names[first:]
+        self._first = 6 * (topology.units - 1)
+        inner = topology.coordinate_names[self._first :]
         self.names = (*names, *inner)
         self.units = (*units, *("" for _ in inner))
         self.turns = np.array([*turns, *(False for _ in inner)], dtype=bool)
-        self._inner = np.arange(first, first + topology.internal)
 
     @property
     def rates(self) -> tuple[str, ...]:
@@ -38,25 +40,33 @@ class NamedCoordinates:
 
     def values(self, here: Evaluation) -> np.ndarray:
         """Values (k,) in a state; angles go beyond whole turns where its memories have followed them."""
-        at, found = here.configuration, []
+        return np.concatenate([*(self._of(g, here)[0] for g in self._joints), here.state.q])
+
+    def values_and_rates(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values and rates (k,) in a state at velocities v (n,)."""
+        six, values, rates = np.vstack([np.zeros(6), v[: self._first].reshape(-1, 6)]), [], []
         for g in self._joints:
-            for el, memory in zip(g.elements, at.memory[g.number], strict=True):
-                found.extend(el.obj.values_at(at.frames(el.frames), memory).values())
-        return np.array([*found, *here.state.q])
+            own, slopes, bodies = self._of(g, here)
+            values.append(own)
+            rates.append(np.einsum("kfi,kfi->k", slopes, six[bodies]))
+        return np.concatenate([*values, here.state.q]), np.concatenate([*rates, v[self._first :]])
 
     def slopes(self, here: Evaluation) -> np.ndarray:
         """Slopes (k, n) of the values by the coordinates of bodies, with which rates are ``slopes @ v``."""
-        at, body = here.configuration, here.assembly.body
-        out, k = np.zeros((len(self.names), here.assembly.size)), 0
+        out, first = np.zeros((len(self.names), 6 + here.assembly.size)), 0
         for g in self._joints:
-            for el in g.elements:
-                own = el.obj.output_map(at.frames(el.frames))
-                for f, six in zip(el.frames, np.split(own, len(el.frames), axis=1), strict=True):
-                    if (b := body[f]) > 0:
-                        there = slice(6 * b - 6, 6 * b)
-                        arm = at.o[f] - at.reference[b]
-                        out[k : k + len(own), there] += six
-                        out[k : k + len(own), there][:, 3:] += np.cross(arm, six[:, :3])
-                k += len(own)
-        out[np.arange(k, len(out)), self._inner] = 1.0
-        return out
+            _, slopes, bodies = self._of(g, here)
+            rows = np.arange(first, first + len(slopes))
+            np.add.at(out, (rows[:, None, None], 6 * bodies[:, :, None] + np.arange(6)), slopes)
+            first += len(slopes)
+        out[np.arange(first, len(out)), 6 + self._first :] = np.eye(len(out) - first)
+        return out[:, 6:]
+
+    def _of(self, g: Group, here: Evaluation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values (k,) of the coordinates of some joints, slopes (k, 2, 6) by the motions of both bodies, and these (k, 2)."""
+        at, body = here.configuration, here.assembly.body[g.frames]
+        values, slopes = joint_coordinates(g.parameters, at.o[g.frames], at.U[g.frames], at.memory[g.number])
+        e, r = np.nonzero(np.arange(6) < g.parameters[:, [FREE]])
+        slopes, arms = slopes[e, r].reshape(-1, 6), (at.o[g.frames] - at.reference[body])[e]
+        slopes[:, 3:] += cross(arms.reshape(-1, 3), slopes[:, :3])
+        return values[e, r], slopes.reshape(-1, 2, 6), body[e]

@@ -75,13 +75,8 @@ class Outputs:
         if not len(numbers):
             return np.zeros(0)
         here = self.equations.evaluation(moment.state, moment.time)
-        count = len(self.coordinates.names)
-        found = [*self.coordinates.values(here)]
-        # slopes take most of the time of a sample
-        if ((numbers >= count) & (numbers < 2 * count)).any():
-            found += (self.coordinates.slopes(here) @ moment.v).tolist()
-        else:
-            found += [0.0] * count
+        values, rates = self.coordinates.values_and_rates(here, moment.v)
+        found = [*values.tolist(), *rates.tolist()]
         if self._measures:
             found += [x for _, _, x in readings(self.equations.topology, here.configuration)]
         for el in self._sensors:

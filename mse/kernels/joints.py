@@ -399,6 +399,18 @@ def joint_memory(parameters, orientations, memory):
         )  # fmt: skip
 
 
+def joint_coordinates(parameters, origins, orientations, memory):
+    """Values (E, 6) of the coordinates of joints, angles nearest to those in memory (E, 12), and ``dc/dx`` (E, 6, 12)."""
+    count = len(parameters)
+    value, jacobian, as_held = np.zeros((count, 6)), np.zeros((count, 6, 12)), np.zeros((count, PARAMETERS))
+    as_held[:, :HELD], as_held[:, HELD:TARGET] = parameters[:, :HELD], parameters[:, FREE:STIFFNESS]
+    _joints(
+        HELD, as_held, origins, orientations, memory[:, 6:].copy(), np.zeros((count, 6)), 1, value, jacobian, _NOTHING[1],
+        _NOTHING[2], _NOTHING[4],
+    )  # fmt: skip
+    return value, jacobian
+
+
 def joint_measure(j, code, previous, o, u, gradient, hessian):
     """One measure of a joint: its value on the branch nearest to ``previous``; adds its derivatives (12,), (12, 12)."""
     parameters, value = np.zeros((1, PARAMETERS)), np.zeros((1, 1))

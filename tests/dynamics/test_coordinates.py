@@ -1,0 +1,55 @@
+"""Values and rates of the coordinates of joints, together for all joints of a class."""
+
+import numpy as np
+import pytest
+
+import mse
+from mse.dynamics.coordinates import NamedCoordinates
+from mse.model.evaluation import Evaluation, Measure
+from mse.model.variants import prepared
+
+
+def system():
+    """Joints with one to six coordinates, apart from their bodies' centres, one between bodies that both move."""
+    s, rng = mse.MSystem("joints"), np.random.default_rng(3)
+    bodies = [mse.RigidBody(f"b{k}", mass=1.0, inertia=0.1, at=mse.Pose(rng.uniform(-1, 1, 3))) for k in range(4)]
+    bodies = [s.add(body).frame("center") for body in bodies]
+    joints = [
+        mse.Revolute("hinge", axis=(0, 1, 0)),
+        mse.Cylindrical("sleeve", axis=(1, 2, 0)),
+        mse.Prismatic("slide", axis=(0, 0, 1)),
+        mse.Revolute("elbow", axis=(1, 0, 1)),
+        mse.Joint("loose", free=("x", "y", "z", "az")),
+    ]
+    ends = [
+        (s.ground, bodies[0]),
+        (bodies[0], bodies[1]),
+        (bodies[1], bodies[2]),
+        (s.ground, bodies[3]),
+        (bodies[0], bodies[3]),
+    ]
+    for joint, (a, b) in zip(joints, ends, strict=True):
+        s.add(joint)
+        for frame, end in ((joint.frame(0), a), (joint.frame(1), b)):
+            s.clamp(end, frame, mse.Pose(rng.uniform(-0.2, 0.2, 3)))
+    return s, rng
+
+
+def test_values_and_rates_are_those_of_each_joint_and_of_small_displacements():
+    s, rng = system()
+    topology, assembly = prepared(s, None)
+    here = Evaluation.initial(assembly)
+    here = here.measured(Measure.of(assembly, here.configuration))
+    named = NamedCoordinates(topology, here)
+    alone = {}
+    for g in assembly.groups:
+        for el, memory in zip(g.elements, here.state.memory[g.number], strict=True):
+            found = el.obj.values_at(here.configuration.frames(el.frames), memory)
+            alone |= {f"{el.path}.{name}": x for name, x in found.items()}
+    v = rng.normal(size=assembly.size)
+    values, rates = named.values_and_rates(here, v)
+    assert dict(zip(named.names, values, strict=True)) == pytest.approx(alone, rel=1e-13)
+    np.testing.assert_array_equal(values, named.values(here))
+    np.testing.assert_allclose(rates, named.slopes(here) @ v, rtol=1e-12)
+    after, before = (named.values(here.displaced(h * here.measure.metric * v)) for h in (1e-5, -1e-5))
+    np.testing.assert_allclose(rates, (after - before) / 2e-5, rtol=1e-8, atol=1e-8)
