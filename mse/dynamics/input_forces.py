@@ -73,6 +73,11 @@ class InputForces:
 
     __hash__ = None
 
+    @property
+    def functions(self) -> list[Callable[[float], float]]:
+        """The forces that are functions of time, not numbers."""
+        return [own[0] for name, own in self._forces.items() if callable(self.given[name])]
+
     def at(self, time: float) -> np.ndarray:
         """Values (k,) at a time (s)."""
         prescribed = dict(zip(self.motors, self._three(time)[:, 0].tolist(), strict=True))

@@ -28,6 +28,7 @@ from .charts import displaced
 from .crossings import LEVELS, Watch
 from .explicit import StepFailed
 from .input_forces import INPUTS, InputForces
+from .jumps import Jumps
 from .ledger import unaccounted
 from .methods import checked, chosen, stepper
 from .moments import Moment
@@ -204,6 +205,7 @@ class Run:
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
         switches = Switches(self.equations)
+        jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None))
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
         if file is not None:
             self._in(file, begin)
@@ -217,7 +219,7 @@ class Run:
         watch.start(sample)
         try:
             while k <= steps and end is None:
-                step = switches.cut(maker, maker.step(begin))
+                step = jumps.step(maker, switches, begin)
                 self.begins.append(step.begin)
                 self.evaluations += step.evaluations
                 end = watch.between(step, sample.time, times[-1])

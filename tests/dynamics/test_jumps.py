@@ -1,0 +1,132 @@
+"""Motions under inputs that jump: steps end there, and what has no mass goes on with other rates."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from wiring import wired
+
+import mse
+from mse.dynamics.jumps import largest_jump
+
+R, C, U, ON = 2e3, 1e-6, 3.0, 0.00337
+
+
+def rc():
+    """A capacitor behind a resistor."""
+    return wired(
+        mse.MSystem("filter"),
+        (mse.VoltageSource("source", voltage=0.0), "a", "0"),
+        (mse.Resistor("resistor", resistance=R), "a", "b"),
+        (mse.Capacitor("capacitor", capacitance=C), "b", "0"),
+    )
+
+
+def run(system, voltage, *, duration=0.02, dt=1e-4, **more):
+    inputs = {"source.voltage": voltage}
+    return system.simulate(duration=duration, dt=dt, inputs=inputs, rtol=1e-8, progress=False, **more)
+
+
+def square(t):
+    """A square wave whose period is no multiple of the samples."""
+    return U if (t / 0.0031) % 1.0 < 0.4 else 0.0
+
+
+def charged(times):
+    """The charge under the square wave, piece by piece."""
+    edges = sorted({0.0, *(0.0031 * (k + x) for k in range(8) for x in (0.0, 0.4))})
+    q, out = 0.0, np.zeros(len(times))
+    for a, b in pairwise(edges):
+        goal, here = C * square(0.5 * (a + b)), (times >= a) & (times <= b)
+        out[here] = goal + (q - goal) * np.exp(-(times[here] - a) / (R * C))
+        q = goal + (q - goal) * np.exp(-(b - a) / (R * C))
+    return out
+
+
+@pytest.mark.parametrize("on", [ON, 0.005, 0.0])
+def test_a_voltage_that_is_switched_on_charges_a_capacitor(on):
+    """No step of the implicit method leads past the jump, where the current is another one at once."""
+    motion = run(rc(), lambda t: U if t > on else 0.0)
+    t = motion.time
+    np.testing.assert_allclose(
+        motion["capacitor.charge"], np.where(t > on, C * U * -np.expm1((on - t) / (R * C)), 0.0), atol=1e-15
+    )
+    current = np.where(t > on, U / R * np.exp((on - t) / (R * C)), 0.0)
+    np.testing.assert_allclose(motion["capacitor.current"], current, atol=1e-6 * U / R)
+
+
+def test_the_current_at_the_jump_is_that_behind_it():
+    motion = run(rc(), lambda t: U if t >= 0.005 else 0.0)
+    k = int(np.flatnonzero(motion.time >= 0.005)[0])
+    assert motion["capacitor.current"][k - 1 : k + 1] == pytest.approx([0.0, U / R], abs=1e-12)
+    assert motion.at(0.005).state is not None
+
+
+def test_a_square_wave_is_followed_from_edge_to_edge():
+    motion = run(rc(), square)
+    np.testing.assert_allclose(motion["capacitor.charge"], charged(motion.time), atol=1e-6 * C * U)
+    assert motion.steps < 400
+
+
+def test_a_run_that_was_cut_goes_on_to_the_bit(tmp_path):
+    system = rc()
+    whole, first = (run(system, square, duration=t) for t in (0.008, 0.005))
+    rest = run(system, square, duration=0.003, start=first.final_state)
+    np.testing.assert_array_equal(rest["capacitor.charge"], whole["capacitor.charge"][-len(rest.time) :])
+    recorded = run(system, square, duration=0.008, record=tmp_path / "run.npy")
+    np.testing.assert_array_equal(recorded["capacitor.charge"], whole["capacitor.charge"])
+
+
+def test_a_force_that_jumps_costs_a_step_and_no_accuracy():
+    """Of a mass on a spring under a constant force, ``x = f/k (1 - cos(w t))``."""
+    system = mse.MSystem("oscillator", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1))
+    rail = system.add(mse.Prismatic("rail", axis=(1, 0, 0), stiffness=50.0), between=(system.ground, body))
+    system.add(mse.ForceActuator("push"), between=(body, system.ground))
+    found = {}
+    for name, force in (("steady", lambda t: 3.0), ("jumps", lambda t: 3.0 if t >= 0.337 else 0.0)):
+        found[name] = system.simulate(
+            duration=2.0,
+            dt=0.01,
+            inputs={"push.fx": force},
+            outputs=[f"{rail.name}.displacement"],
+            rtol=1e-9,
+            progress=False,
+        )
+    t = found["jumps"].time
+    right = np.where(t >= 0.337, 0.06 * (1.0 - np.cos(5.0 * (t - 0.337))), 0.0)
+    np.testing.assert_allclose(np.abs(found["jumps"]["rail.displacement"]), right, atol=3e-9)
+    assert found["jumps"].evaluations < found["steady"].evaluations + 150
+
+
+SMOOTH = [
+    lambda t: np.tanh(1e4 * (t - 0.5)),
+    lambda t: np.sin(3e4 * t),
+    lambda t: max(t - 0.5, 0.0),
+    lambda t: 2.0 + 1e-9 * t,
+    lambda t: 0.0,
+]
+
+
+@pytest.mark.parametrize("smooth", SMOOTH)
+@pytest.mark.parametrize("span", [(0.0, 1.0), (0.4, 0.7), (0.5 - 1e-13, 0.5 + 1e-13), (10.0, 10.0 + 1e-14), (1.0, 1.0)])
+def test_what_changes_fast_is_no_jump(smooth, span):
+    assert largest_jump(smooth, *span) is None
+
+
+@pytest.mark.parametrize("at", [0.0, 1e-9, 0.3, 0.999])
+def test_a_jump_lies_between_neighbouring_numbers(at):
+    before, after = largest_jump(lambda t: t + (1e-2 if t > at else 0.0), 0.0, 1.0)
+    assert before <= at < after
+    assert after - before <= 1e-15
+
+
+def test_a_capacitor_that_a_source_would_charge_at_once_is_refused():
+    system = wired(
+        mse.MSystem("torn"),
+        (mse.VoltageSource("source", voltage=0.0), "a", "0"),
+        (mse.Capacitor("capacitor", capacitance=C), "a", "0"),
+    )
+    with pytest.raises(mse.MotionError, match=r"capacitor.charge would jump at t = 0\.004 s") as failed:
+        run(system, lambda t: U if t > 0.004 else 0.0, duration=0.01, dt=1e-3)
+    assert failed.value.motion.time[-1] == pytest.approx(0.003)
