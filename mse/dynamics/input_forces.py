@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class InputForces:
     @property
     def functions(self) -> list[Callable[[float], float]]:
         """The forces that are functions of time, not numbers."""
-        return [own[0] for name, own in self._forces.items() if callable(self.given[name])]
+        return [partial(self._force, name) for name in self._forces if callable(self.given[name])]
 
     def at(self, time: float) -> np.ndarray:
         """Values (k,) at a time (s)."""

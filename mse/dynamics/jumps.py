@@ -61,7 +61,7 @@ class Jumps:
     def _jump_at(self, time: float) -> bool:
         """Whether an input is another one right behind a time (s)."""
         later = float(np.nextafter(time, np.inf))
-        pairs = ((float(f(time)), float(f(later))) for f in self._functions)
+        pairs = ((f(time), f(later)) for f in self._functions)
         return any(abs(b - a) > _JUMP * max(abs(a), abs(b)) for a, b in pairs)
 
     def _behind(self, moment: Moment, time: float) -> Moment:
@@ -86,7 +86,7 @@ def largest_jump(function: Callable[[float], float], begin: float, end: float) -
     if not end > begin:
         return None
     times = np.linspace(begin, end, _PARTS + 1).tolist()
-    values = [float(function(t)) for t in times]
+    values = [function(t) for t in times]
     k = int(np.abs(np.diff(values)).argmax())
     (a, b), (low, high) = times[k : k + 2], values[k : k + 2]
     length, change = b - a, abs(high - low)
@@ -94,7 +94,7 @@ def largest_jump(function: Callable[[float], float], begin: float, end: float) -
         middle = 0.5 * (a + b)
         if low == high or not a < middle < b:
             break
-        value = float(function(middle))
+        value = function(middle)
         if abs(value - low) >= abs(high - value):
             b, high = middle, value
         else:
