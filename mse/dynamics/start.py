@@ -18,7 +18,7 @@ from ..model.joint_assembly import put_together, restored
 from ..model.pattern import forceful
 from ..model.topology import Topology
 from ..numerics.precision import EPS, NOTHING
-from ..numerics.scaled_newton import Left, solved
+from ..numerics.scaled_newton import Left, solved, unbalanced
 from ..pose import Pose
 from ..validation.arguments import find, instance, mapping, number, numbers
 from .accelerations import Constrained, Equations
@@ -320,6 +320,7 @@ def settled(
     z, found = solved(left, z, positive=positive)
     if not found:
         _refuse_torn(e, left(z), time)
+        _refuse_bare(e, here, v, time)
         return here, v  # stiff parts without mass begin where they are put, and jump
     now, rates = at(z)
     fastest = np.abs(rates[first:]).max()
@@ -333,11 +334,26 @@ def settled(
     return now, rates
 
 
+def _refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:
+    """Refuse forces along motions that no mass, damping, stiffness or constraint has a share of."""
+    e, none = equations, np.zeros(equations.size)
+    force = e.applied(here, v, time, e.assembly.groups, e.parts)[0] - e.inertia(here.configuration, v).force
+    whole = np.hstack([*matrices(e, here, v, none)[:3], e.rows(here, v).T])
+    whole[np.abs(whole) <= VANISHED] = 0.0
+    bare = unbalanced(whole, force)
+    if bare is not None:
+        t = e.topology
+        raise ModelError(
+            f"{t.label}: {force[bare]:.3g}{t.force_unit(bare)} acts on {t.coordinate_names[bare]}, which has no mass or inertia, "
+            "and moves without stiffness or resistance; expected something that balances all forces; give it mass, or hold it"
+        )
+
+
 def _refuse_torn(equations: Equations, left: Left, time: float) -> None:
     """Refuse efforts on charges, volumes and the like that do not balance at a time (s)."""
     names, n = equations.topology.coordinate_names, equations.size
-    off = np.where(flowing(names), np.abs(left.values[:n]) / left.terms[:n], 0.0)
-    if off.max(initial=0.0) > np.sqrt(EPS):
+    off = np.where(flowing(names), left.off[:n], 0.0)
+    if off.max(initial=0.0) > 1.0:
         k = int(off.argmax())
         raise ModelError(
             f"{equations.topology.label}: {names[k]} would jump at t = {time:g} s, where {abs(left.values[k]):.4g} "

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import null_space
 
 from .precision import DEPENDENT, EPS
 
@@ -20,6 +21,12 @@ class Left(NamedTuple):
     values: np.ndarray
     slopes: np.ndarray
     terms: np.ndarray
+
+    @property
+    def off(self) -> np.ndarray:
+        """What is left (m,) over what may be left where no step is better; it may all be rounding of the largest terms."""
+        most = np.maximum(np.sqrt(EPS) * self.terms, _ENOUGH * self.terms.max(initial=0.0))
+        return np.abs(self.values) / np.where(most > 0.0, most, 1.0)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # steps that are too long are halved
@@ -42,9 +49,7 @@ def solved(equations: Callable[[np.ndarray], Left], z: np.ndarray, *, positive: 
         z, left = new, found
         if (np.abs(left.values) <= _ENOUGH * left.terms).all():
             break
-    # where no step is better, what is left may all be rounding of the largest terms
-    most = np.maximum(np.sqrt(EPS) * left.terms, EPS * left.terms.max(initial=0.0))
-    return z, bool((np.abs(left.values) <= most).all())
+    return z, bool((left.off <= 1.0).all())
 
 
 def shortest(slopes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,6 +58,18 @@ def shortest(slopes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nda
     scaled = by[:, None] * slopes
     wide = _or_one(np.linalg.norm(scaled, axis=0))
     return np.linalg.lstsq(scaled / wide, values * by, rcond=DEPENDENT)[0] / wide, by
+
+
+def unbalanced(slopes: np.ndarray, forces: np.ndarray) -> int | None:
+    """Where most of forces (m,) acts along motions on which no unknown has an influence: those whose slopes (m, n) vanish."""
+    slopes = slopes / _or_one(np.linalg.norm(slopes, axis=0))
+    lengths = _or_one(np.linalg.norm(slopes, axis=1))
+    motions = null_space((slopes / lengths[:, None]).T, rcond=DEPENDENT) / lengths[:, None]
+    work = motions * forces[:, None]
+    along = np.abs(work.sum(axis=0)) / _or_one(np.abs(work).sum(axis=0))
+    if along.max(initial=0.0) <= DEPENDENT:
+        return None
+    return int(np.abs(work[:, along.argmax()]).argmax())
 
 
 def _or_one(x: np.ndarray) -> np.ndarray:

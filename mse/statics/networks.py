@@ -21,7 +21,7 @@ from ..model.assembly import ALL, Assembly
 from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation
 from ..numerics.precision import EPS
-from ..numerics.scaled_newton import Left, solved
+from ..numerics.scaled_newton import Left, solved, unbalanced
 
 # Of the terms of each equation.  With 1e-13 and 1e-11 tests/elements/test_heat.py passes.
 _SETTLED = 1e-12
@@ -178,11 +178,18 @@ class Network:
             )
 
     def _refuse(self, left: Left) -> None:
-        count = len(self.names)
-        worst = int(np.nan_to_num(np.abs(left.values[:count]) / left.terms[:count], nan=np.inf).argmax())
+        count, label = len(self.names), self.assembly.topology.label
         some = ", ".join(map(str, self.names[:6])) + (" ..." if count > 6 else "")
+        begin = f"{label}: no steady state was found of the network of {some}"
+        given = self._forces(*self._at(self.state.q[self.chosen], np.zeros(count)))[0]
+        if (k := unbalanced(left.slopes[:count], given)) is not None:
+            raise ModelError(
+                f"{begin}: nothing balances {-given[k]:.3g} {self.names[k].effort_unit} on {self.names[k]}; expected a "
+                "stiffness, a resistance, or an effort that follows from its effort_constraint; hold it, or take the force away"
+            )
+        worst = int(left.off[:count].argmax())
         raise ModelError(
-            f"{self.assembly.topology.label}: no steady state was found of the network of {some}; {self.names[worst]} is off by "
-            f"{left.values[worst]:.3g} of {left.terms[worst]:.3g}; expected a way out for all that is fed in, such as a "
-            "HeatConductor to a TemperatureSource for heat, and efforts that appear in the effort_constraint of their element"
+            f"{begin}; {self.names[worst]} is off by {left.values[worst]:.3g} of {left.terms[worst]:.3g}; expected a way out for "
+            "all that is fed in, such as a HeatConductor to a TemperatureSource for heat, and efforts that appear in the "
+            "effort_constraint of their element"
         )

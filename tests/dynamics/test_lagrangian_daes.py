@@ -41,6 +41,38 @@ def test_rates_that_no_law_decides_are_refused():
         system.simulate(duration=1.0, dt=0.25, initial={"it.v1'": 1e-3, "it.v2'": -1e-3})
 
 
+@pytest.mark.slow
+def test_a_force_that_nothing_balances_is_refused_where_it_acts():
+    """It pushes the input of a lever that meets no spring and no mass; constraints spread it to others."""
+    system = mse.MSystem("thesis", gravity=(0, 0, 0))
+    system.add(example("lagrangian_daes").PrintedFlapper("it"))
+    with pytest.raises(ModelError, match=r"nothing balances 5 N on it\.u; expected a stiffness"):
+        system.find_working_point()
+    with pytest.raises(
+        ModelError, match=r"5 N acts on it\.u, which has no mass or inertia, and moves without stiffness"
+    ):
+        system.simulate(duration=0.01, dt=1e-3)
+
+
+def test_a_force_on_a_bare_part_of_two_is_refused():
+    """Two plates without mass are held by a spring between them alone."""
+
+    class Plates(mse.MObject):
+        frame_names = ()
+        coordinate_names = ("a", "b")
+
+        def energy(self, frames, q):
+            return 50.0 * (q[0] - q[1]) ** 2 - 3.0 * q[0]
+
+        def dissipation(self, frames, q, v):
+            return 2.0 * (v[0] - v[1]) ** 2
+
+    system = mse.MSystem("plates")
+    system.add(Plates("it"))
+    with pytest.raises(ModelError, match=r"3 N acts on it\.a, which has no mass"):
+        system.simulate(duration=0.1, dt=0.01)
+
+
 def low_pass(**voltage: float) -> mse.MSystem:
     system = mse.MSystem("low pass")
     system.add(mse.VoltageSource("source", **voltage))
