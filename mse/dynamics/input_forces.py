@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..elements import laws
+from ..elements.circuits import CurrentSource
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
 from ..validation.arguments import called, find, mapping, number, refusal
@@ -22,7 +23,8 @@ INPUTS = "forces and motions by input, such as {'coil.fx': 2.0, 'crank.angle': l
 class InputForces:
     """The inputs that are given, with their ``names``, ``units`` and forces on the coordinates of a system.
 
-    ``motors`` are those that prescribe motions, with the numbers of their constraints, by name; samples of them are at ``times``.
+    ``motors`` are those that prescribe motions, with the numbers of their constraints, by name, and ``motor_units``; samples of
+    them are at ``times``.  Charges of current sources are among them.
     """
 
     def __init__(self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None):
@@ -40,8 +42,16 @@ class InputForces:
             find(self._label, "input", name, units)
         self.names, self.units = tuple(given), tuple(units[name] for name in given)
         self._forces = {n: (self._function(n, given[n]), *known[n][:2]) for n in given if n not in motors}
-        self.motors = {name: motors[name][0] for name in given if name in motors}
-        self._signals = {name: Signal(self._label, name, given[name], times) for name in self.motors}
+        self._signals = {name: Signal(self._label, name, given[name], times) for name in given if name in motors}
+        # currents of sources, of which charges grow from the values that they have at the beginning
+        self._currents = {
+            f"{el.path}.charge": el.obj.current
+            for el in assembly.topology.elements
+            if isinstance(el.obj, CurrentSource) and el.obj.current
+        }
+        self._first = dict.fromkeys(self._currents, 0.0)
+        self.motors = {name: own[0] for name, own in motors.items() if name in {**self._signals, **self._currents}}
+        self.motor_units = tuple(motors[name][1] for name in self.motors)
         self._rows = np.array([*self.motors.values()], dtype=int)
         self._held = np.array([motors[name][2] for name in self.motors])
         self._last: tuple[float, np.ndarray] = np.nan, np.zeros((0, 3))
@@ -81,8 +91,9 @@ class InputForces:
 
     def at(self, time: float) -> np.ndarray:
         """Values (k,) at a time (s)."""
-        prescribed = dict(zip(self.motors, self._three(time)[:, 0].tolist(), strict=True))
-        return np.array([prescribed[n] if n in prescribed else self._force(n, time) for n in self.names])
+        return np.array([
+            self._signals[n].at(time)[0] if n in self._signals else self._force(n, time) for n in self.names
+        ])  # fmt: skip
 
     def _force(self, name: str, time: float) -> float:
         value = called(self._label, f"input {name!r}", "a function of t in s", self._forces[name][0], time)
@@ -111,18 +122,31 @@ class InputForces:
 
     # -- prescribed motions -----------------------------------------------------------------------------------
     @property
-    def motor_units(self) -> tuple[str, ...]:
-        """Units of the prescribed motions."""
-        return tuple(unit for name, unit in zip(self.names, self.units, strict=True) if name in self.motors)
+    def prescribed(self) -> tuple[str, ...]:
+        """Names of the inputs that are motions."""
+        return tuple(self._signals)
+
+    def begin_at(self, time: float, charges: Mapping[str, float]) -> None:
+        """Have the charges (C) of current sources, by name, at the time (s) at which a motion begins."""
+        for name, current in self._currents.items():
+            input_charge = self._signals[name].at(time)[0] if name in self._signals else 0.0
+            self._first[name] = charges[name] - input_charge - current * time
+        self._last = np.nan, self._last[1]
+
+    def go_on(self, earlier: InputForces) -> None:
+        """Have the charges of current sources that an earlier run with the same inputs had."""
+        self._first = dict(earlier._first)
 
     def motion(self, name: str, time: float) -> tuple[float, float, float]:
         """u, u', u'' of one that is prescribed, at a time (s)."""
-        return self._signals[name].at(time)
+        u = self._signals[name].at(time) if name in self._signals else (0.0, 0.0, 0.0)
+        current = self._currents.get(name)
+        return u if current is None else (u[0] + self._first[name] + current * time, u[1] + current, u[2])
 
     def _three(self, time: float) -> np.ndarray:
         """u, u', u'' (k, 3) of the prescribed motions."""
         if self._last[0] != time:
-            self._last = time, np.array([s.at(time) for s in self._signals.values()]).reshape(-1, 3)
+            self._last = time, np.array([self.motion(name, time) for name in self.motors]).reshape(-1, 3)
         return self._last[1]
 
     def _on_constraints(self, values: np.ndarray) -> np.ndarray:

@@ -39,11 +39,11 @@ class Jumps:
         if not self._functions:
             return switches.cut(maker, maker.step(begin))
         if begin.step is None and self._jump_at(begin.time):
-            begin = self._behind(begin, float(np.nextafter(begin.time, np.inf)))
+            begin = self.behind(begin, float(np.nextafter(begin.time, np.inf)))
         first = switches.cut(maker, maker.step(begin)) if begin.step is None else None
         jump = self._ahead(begin.time, begin.time + begin.step if first is None else first.end.time)
         if jump is not None and jump[0] - begin.time <= NOTHING * abs(jump[0]):
-            begin = self._behind(begin, jump[1])
+            begin = self.behind(begin, jump[1])
             return switches.cut(maker, maker.step(begin))
         if jump is None:
             return first or switches.cut(maker, maker.step(begin))
@@ -53,7 +53,7 @@ class Jumps:
         if step.end.time < begin.time + short:
             return step
         try:
-            there = self._behind(step.end, jump[1])
+            there = self.behind(step.end, jump[1])
         except ModelError:
             return step  # the next one says why the motion ends there
         return replace(step, end=there, at=lambda t: there if t >= there.time else step.at(t))
@@ -64,7 +64,7 @@ class Jumps:
         pairs = ((f(time), f(later)) for f in self._functions)
         return any(abs(b - a) > _JUMP * max(abs(a), abs(b)) for a, b in pairs)
 
-    def _behind(self, moment: Moment, time: float) -> Moment:
+    def behind(self, moment: Moment, time: float) -> Moment:
         """The moment behind a jump, where nothing has moved."""
         e, state, v = self.equations, moment.state, moment.v
         if e.implicit:
@@ -100,4 +100,5 @@ def largest_jump(function: Callable[[float], float], begin: float, end: float) -
         else:
             a, low = middle, value
     # what is smooth changes in a short time as much less as that is shorter
-    return (a, b) if abs(high - low) > max(_JUMP, (b - a) / (_JUMP * length)) * change else None
+    share = (b - a) / length if length else 1.0
+    return (a, b) if abs(high - low) > max(_JUMP, share / _JUMP) * change else None

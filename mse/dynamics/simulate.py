@@ -166,12 +166,15 @@ class Run:
                 and self.method in ("", start.method)
             ):
                 self._choose(here, v, start.method)
+                e.inputs.go_on(start._inputs)
                 return moment, moment.origin or moment
         else:
             raise ModelError(
                 f"{self.label}: start is {shown(start)}; expected a working point, or the state of a motion, such as "
                 "motion.final_state or motion.at(3.2).state"
             )
+        inner = self.topology.coordinate_names[e.size - self.topology.internal :]
+        e.inputs.begin_at(time, {**dict(zip(inner, here.state.q.tolist(), strict=True)), **given.values})
         given.refuse_unlike(self.label, e.inputs, time)
         here = closed(e, here, time, start is None)
         here = placed(e, here, self.coordinates, given)

@@ -258,9 +258,9 @@ def moving(
             if len(target) <= _SHOWN or abs(x - t) > _CLOSE * size
         )
         if held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
-            shown += (
-                f", {here.assembly.constraint_labels()[int(held.argmax())]} moves apart by {held.max():.3g} a second"
-            )
+            flowing_rows = (el.obj.label for part in equations.flows for el in part.elements for _ in range(part.count))
+            labels = [*here.assembly.constraint_labels(), *flowing_rows]
+            shown += f", {labels[int(held.argmax())]} moves apart by {held.max():.3g} a second"
         raise ModelError(
             f"{equations.topology.label}: its joints tie the initial rates together: as near as they come, {shown}; expected "
             "rates that all joints allow at once; give fewer of them, or correct one"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from ..validation import arguments
 from .accelerations import Equations
 from .explicit import StepFailed
 from .input_forces import InputForces
+from .jumps import Jumps
 from .methods import stepper
-from .moments import Moment, Step
+from .moments import Step
 from .simulate import Run
+from .start import Given
 from .switches import Switches
 from .trajectory import MotionState
 
@@ -93,9 +96,9 @@ class MotionLoop(Shown):
         asked = known if inputs is None else arguments.names(system.label, "inputs", inputs)
         self._u, self._number = np.zeros(len(asked)), {name: k for k, name in enumerate(asked)}
         given = InputForces(assembly, {name: self._value(k) for k, name in enumerate(asked)})
-        if given.motors:
+        if moved := given.prescribed:
             raise ModelError(
-                f"{system.label}: input {next(iter(given.motors))!r} prescribes a motion, of which a step would need rates and "
+                f"{system.label}: input {moved[0]!r} prescribes a motion, of which a step would need rates and "
                 "accelerations; expected forces in a loop; prescribe it in simulate(), as a function of time"
             )
         self._run = run = Run(Equations(topology, assembly, given), topology.source, rtol, outputs)
@@ -106,6 +109,7 @@ class MotionLoop(Shown):
         }
         self._now, begin = run.begin(system, start, initial)
         self._stepper, self._switches = stepper(run.equations, rtol, run.method), Switches(run.equations)
+        self._jumps = Jumps(run.equations, Given(topology, run.coordinates, None))
         self._step: Step | None = None
         self._begin, self._held = begin, self._u.copy()
         self._first, self._count = self._now.time, 0
@@ -192,7 +196,7 @@ class MotionLoop(Shown):
         if not np.array_equal(self._held, self._u):  # forces jump here, so a step begins here
             now = self._now
             length = None if now.origin is None else now.origin.step
-            step, begin = None, Moment(now.time, now.state, now.v, now.damped, now.driven, length)
+            step, begin = None, replace(self._jumps.behind(now, now.time), step=length)
         try:
             while step is None or step.end.time < to:
                 step = self._switches.cut(self._stepper, self._stepper.step(begin))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..validation.arguments import called
+from ..validation.arguments import called, refusal
 from .accelerations import Equations
 from .crossings import parts
 from .explicit import Stepper
@@ -31,9 +31,17 @@ class Switches:
         at = self.equations.evaluation(moment.state, moment.time).configuration
         found = [np.zeros(0)]
         for el in self._elements:
-            given = at.frames(el.frames), at.q[el.coordinates]
-            values = called(el.obj.label, "its switches", _USAGE, el.obj.switches, *given)
-            found.append(np.asarray(values, dtype=float))
+            places = at.frames(el.frames), at.q[el.coordinates]
+            values = called(el.obj.label, "its switches", _USAGE, el.obj.switches, *places)
+            given = np.asarray(values, dtype=float)
+            if given.ndim != 1 or not np.isfinite(given).all():
+                raise refusal(
+                    f"{el.obj.label} at t = {moment.time:g} s",
+                    "what switches returns",
+                    values,
+                    "a list of finite numbers",
+                )
+            found.append(given)
         return np.concatenate(found)
 
     def cut(self, stepper: Stepper | ImplicitStepper, step: Step) -> Step:

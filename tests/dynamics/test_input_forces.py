@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,26 @@ def test_what_is_no_force_is_refused(inputs, said):
 def test_unknown_inputs_are_refused():
     with pytest.raises(UnknownNameError, match=r"no input 'push.fy2' \(did you mean 'push.fy'"):
         slider().simulate(duration=1.0, dt=0.5, inputs={"push.fy2": 1.0})
+
+
+@pytest.mark.parametrize("store", [mse.Resistor("load", resistance=10.0), mse.Capacitor("load", capacitance=1e-6)])
+def test_current_sources_keep_their_current_in_motion(store):
+    """From a working point, from nothing, beside an input charge, and on from a state with another current."""
+    system = mse.MSystem("circuit")
+    source = system.add(mse.CurrentSource("source", current=1e-3))
+    load = system.add(store.copy("load"))
+    system.connect("source.+", "load.+")
+    system.connect("source.-", "load.-", system.earth)
+    run = partial(system.simulate, duration=1e-3, dt=1e-4, progress=False)
+    starts = [run(), run(inputs={"source.charge": lambda t: 2e-3 * t})]
+    if isinstance(load, mse.Resistor):
+        starts.append(run(start=system.find_working_point()))
+    for motion, current in zip(starts, (1e-3, 3e-3, 1e-3), strict=False):
+        np.testing.assert_allclose(motion["load.charge'"], -current, rtol=1e-9)
+        np.testing.assert_allclose(motion["load.charge"], -current * motion.time, rtol=1e-9, atol=1e-18)
+    whole, rest = run(duration=2e-3), run(start=starts[0].final_state)
+    np.testing.assert_array_equal(rest["load.charge"], whole["load.charge"][10:])
+    source.current = -2e-3
+    rest = run(start=starts[0].final_state)
+    np.testing.assert_allclose(rest["load.charge"], -1e-6 + 2e-3 * (rest.time - 1e-3), rtol=1e-9, atol=1e-18)
+    assert not rest.notes

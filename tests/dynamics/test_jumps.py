@@ -130,3 +130,32 @@ def test_a_capacitor_that_a_source_would_charge_at_once_is_refused():
     with pytest.raises(mse.MotionError, match=r"capacitor.charge would jump at t = 0\.004 s") as failed:
         run(system, lambda t: U if t > 0.004 else 0.0, duration=0.01, dt=1e-3)
     assert failed.value.motion.time[-1] == pytest.approx(0.003)
+
+
+def test_a_loop_refuses_it_as_well_and_settles_currents_otherwise():
+    system = rc()
+    loop = system.step_loop(dt=1e-4, inputs=["source.voltage"])
+    loop.step()
+    loop["source.voltage"] = U
+    loop.step()
+    assert loop["capacitor.charge"] == pytest.approx(C * U * -np.expm1(-1e-4 / (R * C)), rel=1e-7)
+    assert loop["capacitor.current"] == pytest.approx(U / R * np.exp(-1e-4 / (R * C)), rel=1e-6)
+    torn = wired(
+        mse.MSystem("torn"),
+        (mse.VoltageSource("source", voltage=0.0), "a", "0"),
+        (mse.Capacitor("capacitor", capacitance=C), "a", "0"),
+    )
+    loop = torn.step_loop(dt=1e-4, inputs=["source.voltage"])
+    loop["source.voltage"] = U
+    with pytest.raises(mse.ModelError, match=r"capacitor.charge would jump at t = 0 s"):
+        loop.step()
+    assert loop.time == 0.0
+
+
+def test_an_input_that_is_noise_ends_the_motion():
+    system = mse.MSystem("noise", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    system.add(mse.ForceActuator("push"), between=(body, system.ground))
+    noise = np.random.default_rng(3)
+    with pytest.raises(mse.MotionError, match="a law that jumps"):
+        system.simulate(duration=0.1, dt=0.01, inputs={"push.fx": lambda t: noise.normal()}, progress=False)

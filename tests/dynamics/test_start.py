@@ -126,3 +126,18 @@ def test_poses_and_velocities_that_joints_contradict_are_refused_by_name():
 def test_what_is_no_pose_or_velocity_is_refused(initial, message):
     with pytest.raises(mse.MseError, match=message):
         first(book.double_pendulum(), initial=initial)
+
+
+def test_rates_that_a_knife_edge_forbids_name_it():
+    class Knife(mse.MObject):
+        frame_names = ("0",)
+
+        def flow_constraint(self, frames, q, v):
+            return frames[0].U[:, 1] @ frames[0].v
+
+    system = mse.MSystem("sledge")
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
+    system.add(Knife("knife"), between=(body,))
+    system.add(mse.Joint("free", free=("x", "y", "z", "ax", "ay", "az")), between=(body, system.ground))
+    with pytest.raises(mse.ModelError, match=r"Knife 'knife' moves apart by 0\.5 a second"):
+        system.simulate(duration=0.1, dt=0.05, initial={"free.y'": 1.0}, progress=False)

@@ -123,3 +123,21 @@ def test_own_elements_may_have_switches():
 def test_what_is_no_truth_value_is_refused():
     with pytest.raises(ModelError, match="tension_only is 1; expected True or False"):
         mse.Spring("s", length=1.0, stiffness=K, tension_only=1)
+
+
+@pytest.mark.parametrize("given", [lambda x: x, lambda x: [np.nan]])
+def test_switches_that_are_no_list_of_numbers_are_refused(given):
+    class Wrong(mse.MObject):
+        frame_names = ("0",)
+
+        def energy(self, frames, q):
+            return 10.0 * np.where(frames[0].o[2] > 0.0, frames[0].o[2], -frames[0].o[2])
+
+        def switches(self, frames, q):
+            return given(frames[0].o[2])
+
+    system = mse.MSystem("wrong", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    system.add(Wrong("own"), between=(body,))
+    with pytest.raises(ModelError, match=r"'own' at t = 0 s.*switches returns.*expected a list of finite numbers"):
+        system.simulate(duration=0.1, dt=0.05, progress=False)
