@@ -93,6 +93,7 @@ class Jacobian:
         own = inner @ by_x + self.stiffness
         # what neither mass nor force moves stays where it is; equations of efforts and states may have no diagonal
         felt = np.maximum(np.abs(own).max(axis=0, initial=0.0), np.abs(own).max(axis=1, initial=0.0))
+        felt = self._beside(felt)
         stays = NOTHING * np.where(felt > 0.0, felt, felt.max(initial=0.0))
         own[np.diag_indices(n)] += np.where(self._follows, 0.0, stays)
         matrix[:n, :n] = own
@@ -109,6 +110,17 @@ class Jacobian:
             return Unknowns(x, by_x @ x - g.T @ position - r1, velocity, position)
 
         return solve
+
+    def _beside(self, felt: np.ndarray) -> np.ndarray:
+        """Sizes (n,) of forces, of coordinates without any, such as charges of sources, those of what rows tie them to."""
+        tied = np.abs(self.rows) > 0.0
+        for _ in range(len(self.rows)):
+            of_rows = np.where(tied, felt, 0.0).max(axis=1, initial=0.0)
+            found = np.where(felt > 0.0, felt, np.where(tied, of_rows[:, None], 0.0).max(axis=0, initial=0.0))
+            if np.array_equal(found, felt):
+                break
+            felt = found
+        return felt
 
 
 def _independent(rows: np.ndarray) -> np.ndarray:

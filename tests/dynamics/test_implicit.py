@@ -145,3 +145,24 @@ def test_a_motion_that_escapes_in_finite_time_ends():
     with pytest.raises(MotionError, match=r"no step from t = 1\.85\d* s on.*it\.x moves fastest") as failed:
         system.simulate(duration=20.0, dt=0.1, initial={"it.x": 1.0}, method="implicit", rtol=1e-8)
     assert failed.value.motion.time[-1] == pytest.approx(1.8)
+
+
+def test_a_source_beside_heavy_bodies_is_not_held_in_small_steps():
+    """A source feels neither resistance nor stiffness itself; what its junction ties it to decides its current.
+
+    Plates of 0.885 pF behind 1 kohm are charged within 1 ns, ``C V (1 - exp(-t/(R C)))``, in which a gram hardly moves.
+    """
+    system = mse.MSystem("plates", gravity=(0, 0, 0))
+    apart = mse.Pose.dz(1e-3)
+    top = system.add(mse.RigidBody("top", mass=1e-3, inertia=1e-8, at=apart))
+    system.add(mse.Prismatic("spring", stiffness=100.0), between=(system.ground @ apart, top))
+    system.add(mse.PlateCapacitor("plates", sides=(0.01, 0.01), gap=1e-3), between=(system.ground, top))
+    system.add(mse.VoltageSource("bias", voltage=10.0))
+    system.add(mse.Resistor("r", resistance=1e3))
+    system.connect("bias.+", "r.+")
+    system.connect("r.-", "plates.+")
+    system.connect("bias.-", "plates.-", system.earth)
+    run = system.simulate(duration=4e-9, dt=4e-10, rtol=1e-8, progress=False)
+    capacity = 8.8541878128e-12 * 1e-4 / 1e-3
+    right = capacity * 10.0 * -np.expm1(-run.time / (1e3 * capacity))
+    np.testing.assert_allclose(run["plates.charge"], right, atol=1e-6 * capacity)
