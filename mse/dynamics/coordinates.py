@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..kernels.joints import FREE, joint_coordinates
@@ -10,12 +12,14 @@ from ..model.groups import Group
 from ..model.topology import Topology
 from .inertia import cross
 
+_SHOWN = 3  # intervals that a note lists
+
 
 class NamedCoordinates:
     """Coordinates of all joints, ``hinge.angle``, then the internal ones of elements, in one order."""
 
     def __init__(self, topology: Topology, here: Evaluation):
-        names, units, turns = [], [], []
+        names, units, turns, limits = [], [], [], []
         self._joints = [g for g in here.assembly.groups if g.cls.defines("values_at")]
         for g in self._joints:
             for el in g.elements:
@@ -23,10 +27,12 @@ class NamedCoordinates:
                     names.append(f"{el.path}.{channel.name}")
                     units.append(channel.unit)
                     turns.append(channel.unit == "rad")
+                limits += zip(el.obj.lower, el.obj.upper, strict=True)
         self._first = 6 * (topology.units - 1)
         inner = topology.coordinate_names[self._first :]
         self.names = (*names, *inner)
         self.units = (*units, *("" for _ in inner))
+        self._limits = {k: own for k, own in enumerate(limits) if own != (None, None)}
         self.turns = np.array([*turns, *(False for _ in inner)], dtype=bool)
 
     @property
@@ -50,6 +56,26 @@ class NamedCoordinates:
             values.append(own)
             rates.append(np.einsum("kfi,kfi->k", slopes, six[bodies]))
         return np.concatenate([*values, here.state.q]), np.concatenate([*rates, v[self._first :]])
+
+    def beyond(self, samples: Iterable[tuple[float, Evaluation]]) -> list[str]:
+        """Notes on coordinates that are beyond their limits at some of the samples, times (s) and states, with intervals."""
+        if not self._limits:
+            return []
+        times, states = zip(*samples, strict=True)
+        values = np.array([self.values(here) for here in states])
+        notes = []
+        for k, (low, high) in self._limits.items():
+            low, high = (-np.inf if low is None else low), (np.inf if high is None else high)
+            outside = (values[:, k] < low) | (values[:, k] > high)
+            ends = np.flatnonzero(np.diff(np.concatenate([[False], outside, [False]]).astype(int))).reshape(-1, 2)
+            if len(ends):
+                spans = [f"{times[a]:.6g} to {times[b - 1]:.6g} s" for a, b in ends[:_SHOWN].tolist()]
+                more = f" and {len(ends) - _SHOWN} more times" if len(ends) > _SHOWN else ""
+                notes.append(
+                    f"{self.names[k]} is beyond its limits {low:g} to {high:g} {self.units[k]} from {', '.join(spans)}{more}: "
+                    "nothing stops a joint there"
+                )
+        return notes
 
     def slopes(self, here: Evaluation) -> np.ndarray:
         """Slopes (k, n) of the values by the coordinates of bodies, with which rates are ``slopes @ v``."""

@@ -339,6 +339,9 @@ class Run:
             notes += (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",
             )
+        notes += tuple(
+            self.coordinates.beyond((m.time, self.equations.evaluation(m.state, m.time)) for m in self.samples)
+        )
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,

@@ -53,3 +53,16 @@ def test_values_and_rates_are_those_of_each_joint_and_of_small_displacements():
     np.testing.assert_allclose(rates, named.slopes(here) @ v, rtol=1e-12)
     after, before = (named.values(here.displaced(h * here.measure.metric * v)) for h in (1e-5, -1e-5))
     np.testing.assert_allclose(rates, (after - before) / 2e-5, rtol=1e-8, atol=1e-8)
+
+
+def test_joints_beyond_their_limits_are_noted_with_the_times():
+    """At 3 rad/s from 1.05 rad on, 2 rad are passed between the samples at 0.3 and at 0.4 s."""
+    s = mse.MSystem("limits", gravity=(0, 0, 0))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    hinge = mse.Revolute("hinge", axis=(0, 1, 0), lower=-1.0, upper=2.0)
+    s.add(hinge, between=(s.ground, body))
+    motion = s.simulate(duration=1.0, dt=0.1, initial={"hinge.angle": 1.05, "hinge.angle'": 3.0}, progress=False)
+    (note,) = motion.notes
+    assert note == "hinge.angle is beyond its limits -1 to 2 rad from 0.4 to 1 s: nothing stops a joint there"
+    inside = s.simulate(duration=0.3, dt=0.1, initial={"hinge.angle": 1.05, "hinge.angle'": 3.0}, progress=False)
+    assert not inside.notes
