@@ -206,9 +206,10 @@ def relaxation(
     taken = None if start is None else taken_up(start, topology, assembly)
     merit = MeritFunction.of(topology, assembly, taken)
     whole = Stage(load_factor=load_factor)
-    together = balanced_together(merit.at(whole).here(merit.start), stable=seek == "stable")
-    if together is not None:
-        taken, merit = together, MeritFunction.of(topology, assembly, together)
+    if topology.internal:
+        together = balanced_together(merit.at(whole).here(merit.start), stable=seek == "stable")
+        if together is not None:
+            taken, merit = together, MeritFunction.of(topology, assembly, together)
     reached = Reached(0.0 if start is None else start.load_factor, 1.0, merit.start)
     if seek == "nearest":
         first = followed(merit, whole, reached, strength, start, taken or merit.start)
