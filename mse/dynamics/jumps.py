@@ -42,10 +42,11 @@ class Jumps:
             begin = self.behind(begin, float(np.nextafter(begin.time, np.inf)))
         first = switches.cut(maker, maker.step(begin)) if begin.step is None else None
         jump = self._ahead(begin.time, begin.time + begin.step if first is None else first.end.time)
-        if jump is not None and jump[0] - begin.time <= NOTHING * abs(jump[0]):
+        if jump is not None and jump[0] - begin.time <= NOTHING * abs(jump[0]):  # a step before it has come so near
             begin = self.behind(begin, jump[1])
-            return switches.cut(maker, maker.step(begin))
-        if jump is None:
+            first = switches.cut(maker, maker.step(begin))
+            jump = self._ahead(begin.time, first.end.time)
+        if jump is None or jump[0] == begin.time:
             return first or switches.cut(maker, maker.step(begin))
         # shorter by rounding, so that no stage lies behind the jump
         short = (jump[0] - begin.time) * (1.0 - 4.0 * EPS) - EPS * abs(jump[0])

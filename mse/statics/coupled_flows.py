@@ -1,8 +1,8 @@
-"""Positions together with the steady flows that depend on them, as where a controller's voltage holds a ball under a magnet.
+"""Positions together with the flows that depend on them, as where a controller's voltage holds a ball under a magnet.
 
-A search for poses takes steady flows as given.  If positions change what drives a flow, and the flow exerts forces, that loop
-may be what holds the system: at a constant current the ball falls.  Newton's method on both together therefore finds the state
-from which such a search begins.
+A search for poses takes the state of :mod:`.networks` as given, and finds it again afterwards.  If positions change what drives
+a flow, and the flow exerts forces, that loop may be what holds the system: at a constant current the ball falls.  Newton's
+method on both together therefore finds the state from which such a search begins.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from ..numerics.scaled_newton import shortest
 from .networks import networks
 from .steady_flows import carrying
 
-# Unknowns beyond which positions and flows are found in turn: a step of Newton's method is dense, and takes 0.2 s there
+# Unknowns beyond which positions and flows are found in turn: a step of Newton's method is dense, and takes 0.1 s there
 _MOST = 600
-_STEPS = 60  # of Newton's method, which takes five to fifteen (tests/statics/test_coupled_flows.py)
+# Of Newton's method, which takes five to fifteen on rails, hinges and wires; with 30 tests/statics/test_coupled_flows.py passes.
+_STEPS = 60
 # Of the size of the system: the longest step, which also turns bodies by so many rad.  With half and twice of it
 # tests/statics/test_coupled_flows.py passes.
 _LONGEST = 0.2
@@ -34,8 +35,7 @@ def balanced_together(here: Evaluation, *, stable: bool) -> State | None:
 
     None if positions do not change what drives flows, and if no such state is found.
     """
-    driving = (g for g in here.assembly.groups if g.cls.carries() and (g.cls.defines("power") or g.cls.effort_names))
-    if not any(g.frames.shape[1] for g in driving):
+    if not networks(here.assembly, here.configuration):
         return None
     here = here.measured(Measure.of(here.assembly, here.configuration))
     both = _Coupled(here)
@@ -43,9 +43,10 @@ def balanced_together(here: Evaluation, *, stable: bool) -> State | None:
 
 
 class _Coupled:
-    """A system whose flows follow its positions: coordinates that flow, ``places``, which do not, and those that ``move`` freely.
+    """A system whose networks may follow its positions.
 
-    The others of the places belong to networks.
+    Its coordinates are ``flows``, which have steady rates, and ``places``, which have values.  Those that belong to no network
+    and do not flow are what ``moves``.
     """
 
     def __init__(self, here: Evaluation):
@@ -59,7 +60,7 @@ class _Coupled:
         self.places = np.delete(np.arange(assembly.size), self.flows)
         follow = np.concatenate([self.flows, *(first + part for part in networks(assembly, at))])
         self.moves = np.setdiff1d(np.arange(assembly.size), follow)
-        self.coupled = bool(len(follow)) and abs(stiffness[follow][:, self.moves]).max() > 0.0
+        self.coupled = abs(stiffness[follow][:, self.moves]).sum() > 0.0
         self.count = assembly.size + assembly.constraint_count
 
     def solved(self, here: Evaluation, stable: bool) -> State | None:

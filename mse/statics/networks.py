@@ -1,8 +1,8 @@
 """Networks whose laws have no energy, such as heat and amplifiers: their steady state wherever their frames are.
 
-Where efforts are variables of laws (``effort_constraint``), or states depend on what flows, neither an energy nor a content is
-least at rest.  Newton's method solves such a network by itself, for charges, efforts and states, steady rates, and potentials
-together.  The search for poses takes these as given, and finds them again until both fit.
+Where efforts are variables of laws (``effort_constraint``), states depend on what flows, or positions decide what drives it,
+neither an energy nor a content is least at rest.  Newton's method solves such a network by itself, for charges, efforts and
+states, steady rates, and potentials together.  The search for poses takes these as given, and finds them again until both fit.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..errors import ModelError
 from ..model.assembly import ALL, Assembly
 from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation
+from ..model.groups import Group
 from ..numerics.precision import EPS
 from ..numerics.scaled_newton import Left, solved, unbalanced
 
@@ -36,9 +37,10 @@ class Steady(NamedTuple):
 
 
 def networks(assembly: Assembly, at: Configuration) -> list[np.ndarray]:
-    """Numbers of the internal coordinates of each network that has efforts, or states that depend on what flows."""
-    laws = [g for g in assembly.groups if g.cls.effort_names or (g.cls.state_names and g.cls.carries())]
-    if not laws:
+    """Numbers of the internal coordinates of each network with efforts, states that depend on what flows, or driven by places."""
+    laws = [g.internal for g in assembly.groups if g.cls.effort_names or (g.cls.state_names and g.cls.carries())]
+    laws += [g.internal[_driven(g, at)] for g in assembly.groups if g.cls.carries() and g.cls.defines("power")]
+    if not sum(map(len, laws)):
         return []
     k, first = assembly.topology.internal, assembly.size - assembly.topology.internal
     rows = abs(assembly.constraints(at)[1])
@@ -49,9 +51,15 @@ def networks(assembly: Assembly, at: Configuration) -> list[np.ndarray]:
         i, j = np.repeat(g.internal, n, axis=1).ravel(), np.tile(g.internal, n).ravel()
         pairs = pairs + sp.coo_matrix((np.ones(len(i)), (i, j)), (k, k))
     label = connected_components(pairs, directed=False)[1]
-    chosen = set(label[np.concatenate([g.internal.ravel() for g in laws])].tolist())
+    chosen = set(label[np.concatenate([x.ravel() for x in laws])].tolist())
     chosen -= set(label[own[on_bodies].indices].tolist())  # which the search moves together with bodies
     return [np.flatnonzero(label == part) for part in sorted(chosen)]
+
+
+def _driven(g: Group, at: Configuration) -> np.ndarray:
+    """Which elements (E,) of a group have powers whose efforts on charges depend on places."""
+    frames = 6 * g.frames.shape[1]
+    return (np.abs(g.evaluate(at, 2, summed=True)[2][:, 0, frames:, :frames]) > VANISHED).any(axis=(1, 2))
 
 
 class Network:

@@ -103,6 +103,29 @@ def test_a_pendulum_in_a_loop_comes_to_hang(angle):
     assert point.flows["loop.charge"] == pytest.approx(0.5, rel=1e-9)  # (1 - 3)/4 V/ohm, against its voltage
 
 
+@pytest.mark.parametrize("bodies, seed", [(1, 3), (3, 2), (5, 0), (5, 3)])
+def test_bodies_on_wires_in_a_loop_come_to_hang(bodies, seed):
+    """Charges of the loop balance at no position but its own, so that a search which moves bodies alone holds no row of theirs."""
+    rng = np.random.default_rng(seed)
+    system = mse.MSystem("chain", gravity=(0, 0, -9.81))
+    above = system.ground
+    for k in range(bodies):
+        at = np.array([0.0, 0.0, -1.0 - k]) + 0.2 * rng.normal(size=3)
+        body = system.add(mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=0.01, at=mse.Pose(at)))
+        wire = mse.Wire(f"wire{k}", length=1.0, radius=3e-4, young_modulus=2e11, poisson_ratio=0.3)
+        system.add(wire, between=(above, body))
+        above = body
+    system.add(Loop("loop"), between=(system.ground, body))
+    point = system.find_working_point()
+    assert point.stable
+    x, y, z = point.poses[f"body{bodies - 1}.center"].o
+    assert max(abs(x), abs(y)) < 1e-9
+    current = point.flows["loop.charge"]
+    assert current == pytest.approx(-(3.0 * z + 1.0) / 4.0, rel=1e-9)
+    # the lowest wire carries its body and the coil, which pushes by 2 N/A
+    assert point.tensions[f"wire{bodies - 1}"] == pytest.approx(9.81 * bodies - 2.0 * current, rel=1e-9)
+
+
 def test_the_nearest_equilibrium_may_stand():
     point = pendulum(3.0).find_working_point(seek="nearest")
     assert not point.stable
