@@ -84,6 +84,9 @@ def port_of(obj: Any, name: Any) -> Port:
     """The port of an object by name; UnknownNameError with the nearest one."""
     known = dict(ports_of(obj))
     if not isinstance(name, str) or name not in known:
-        there = nearest_name(name if isinstance(name, str) else "", known) if known else "; it has no ports"
+        if isinstance(name, str) and name in obj.frame_names:
+            there = "; this is a frame: frames are clamped, system.clamp(a, b)"
+        else:
+            there = nearest_name(name if isinstance(name, str) else "", known) if known else "; it has no ports"
         raise UnknownNameError(f"{obj.label}: no port {shown(name)}{there}")
     return Port(obj, name, known[name].domain)

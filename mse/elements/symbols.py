@@ -192,6 +192,8 @@ def as_trees(who: str, coordinates: Any, laws: Mapping[str, Any]) -> tuple[dict[
     states = {sp.sympify(s): x for s, x in laws.get("states", {}).items()}
     if not names and not states:
         raise ModelError(f"{who}: no coordinates; expected at least one, such as coordinates=[dynamicsymbols('q')]")
+    if len(set(names.values())) < len(symbols):
+        raise ModelError(f"{who}: its coordinates are {', '.join(map(str, symbols))}; expected different names")
     units = coordinates if isinstance(coordinates, Mapping) else {}
     given = {
         names[sp.sympify(q)]: [units[q].domain, units[q].unit] if q in units else [GENERALIZED, ""] for q in coordinates
@@ -229,6 +231,9 @@ def _tree(x: Expression, names: Mapping[Expression, str], who: str) -> Any:
         raise ModelError(
             f"{who} contains {x}; expected coordinates and their first derivatives; bring the law into a form with these"
         )
+    if isinstance(x, sp.core.function.AppliedUndef):
+        known = ", ".join(map(str, names))
+        raise ModelError(f"{who} contains {x}; expected functions of its coordinates, {known}; add {x} to these")
     if x.is_Symbol:
         return str(x)
     if x.is_number and x.is_real:

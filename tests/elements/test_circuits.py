@@ -217,6 +217,7 @@ def test_connect_refuses_what_is_no_pair_of_ports():
     assert "not in the system" in refused(other.port("+"), "coil.+")
     assert "did you mean" in refused("coil.minus", "coil.+") or "no port" in refused("coil.minus", "coil.+")
     assert "no port" in refused("coil", "coil.+")
+    assert "no port 'center'; this is a frame: frames are clamped" in refused("body.center", "coil.+")
     assert "ports" in refused(3, "coil.+")
 
 
