@@ -105,7 +105,7 @@ def test_a_pendulum_in_a_loop_comes_to_hang(angle):
 
 @pytest.mark.parametrize("bodies, seed", [(1, 3), (3, 2), (5, 0), (5, 3)])
 def test_bodies_on_wires_in_a_loop_come_to_hang(bodies, seed):
-    """Charges of the loop balance at no position but its own, so that a search which moves bodies alone holds no row of theirs."""
+    """The charge balances at no position but its own: a search that moves bodies alone would leave it unbalanced."""
     rng = np.random.default_rng(seed)
     system = mse.MSystem("chain", gravity=(0, 0, -9.81))
     above = system.ground
