@@ -178,6 +178,7 @@ class Run:
         given.refuse_unlike(self.label, e.inputs, time)
         here = closed(e, here, time, start is None)
         here = placed(e, here, self.coordinates, given)
+        here.refuse_undefined()
         v = moving(e, here, self.coordinates, given, v, time)
         self._choose(here, v, self.method)
         if e.implicit:
@@ -309,10 +310,12 @@ class Run:
             except ModelError as undefined:
                 return f"{undefined}; {ended}"
         fastest = int(np.abs(e.measure.metric * begin.v).argmax())
+        name = self.topology.coordinate_names[fastest]
+        cause = "a temperature that falls to 0 K, " if getattr(name, "domain", "") == "thermal" else ""
         return (
             f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}; "
-            f"{self.topology.coordinate_names[fastest]} moves fastest ({begin.v[fastest]:.3g} a second); expected a motion that "
-            f"stays finite and smooth; look for a stiffness of the wrong sign, or a law that jumps; {ended}"
+            f"{name} moves fastest ({begin.v[fastest]:.3g} a second); expected a motion that stays finite and smooth; "
+            f"look for {cause}a stiffness of the wrong sign, or a law that jumps; {ended}"
         )
 
     def _add(self, moment: Moment) -> None:

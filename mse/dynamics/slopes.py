@@ -50,11 +50,12 @@ def slopes(
 
 
 def _checked(part: GroupInertia, law: str, found: Slopes) -> Slopes:
+    also = ", nor its effort_constraint" if law == "power" and part.cls.effort_names else ""
     for e, obj in enumerate(part.objects):
         if not all(np.isfinite(x[e]).all() for x in found[1:]):
             raise ModelError(
-                f"{obj.label}: its {law} has no slopes at the present velocities; expected finite ones, for a linear model; "
-                "round off what jumps, as by v/sqrt(v**2 + s**2)"
+                f"{obj.label}: its {law} has no slopes at the present velocities{also}; expected finite ones, which linear "
+                "models and implicit steps need; round off what jumps, as by v/sqrt(v**2 + s**2)"
             )
     return found
 

@@ -355,8 +355,17 @@ def _refuse_torn(equations: Equations, left: Left, time: float) -> None:
     off = np.where(flowing(names), left.off[:n], 0.0)
     if off.max(initial=0.0) > 1.0:
         k = int(off.argmax())
+        label = equations.topology.label
+        if getattr(names[k], "unit", "") == "K":
+            raise ModelError(
+                f"{label}: no temperature {names[k]} above 0 K balances its efforts at t = {time:g} s; expected one "
+                "everywhere, and a way out for heat; look for an input or an initial entropy that leaves less than 0 K, and for "
+                "an open heat port, which wants a HeatCapacity, HeatConductor or TemperatureSource"
+            )
+        warm = ", and temperatures above 0 K" if names[k].effort_unit == "K" else ""
         raise ModelError(
-            f"{equations.topology.label}: {names[k]} would jump at t = {time:g} s, where {abs(left.values[k]):.4g} "
+            f"{label}: {names[k]} would jump at t = {time:g} s, where {abs(left.values[k]):.4g} "
             f"{names[k].effort_unit} of its efforts do not balance; expected potentials that agree wherever no resistance is "
-            "between stores and sources; put a resistor there, give charges that agree as initial, or round off a jump of inputs"
+            f"between stores and sources{warm}; put a resistor there, give charges that agree as initial, or round off a jump "
+            "of inputs"
         )

@@ -406,8 +406,10 @@ class Assembly:
             _, forces, stiffness = g.evaluate(at, 2, summed=True)
             undefined = ~(np.isfinite(forces).all(axis=1) & np.isfinite(stiffness).all(axis=(1, 2, 3)))
             for k in np.flatnonzero(undefined):
+                laws = "an energy that is smooth there (a rotation vector is not at half a turn)"
+                if g.cls.effort_names or g.cls.state_names:
+                    laws = "laws that are smooth there, such as v = exp(e) instead of log(v) = e, as efforts and flows begin at 0"
                 raise ModelError(
                     f"{g.elements[k].obj.label}: one of its forces or stiffnesses is not a finite number at the present poses "
-                    "of its frames; expected an energy that is smooth there (a rotation vector is not at half a turn); correct "
-                    "its law, or start elsewhere (at=...)"
+                    f"of its frames; expected {laws}; correct its law, or start elsewhere (at=...)"
                 )

@@ -72,6 +72,7 @@ class Network:
         self.names = [t.coordinate_names[self.first + k] for k in chosen]
         self.efforts = assembly.variables()[0][chosen]
         at, still = self._at(state.q[chosen], np.zeros(len(chosen)))
+        still.refuse_undefined(at)
         residual, rows = still.constraints(at)
         rows = rows.tocsc()[:, self.first + chosen].tocsr()
         self.rows = np.flatnonzero(np.diff(rows.indptr))

@@ -147,22 +147,42 @@ def test_a_motion_that_escapes_in_finite_time_ends():
     assert failed.value.motion.time[-1] == pytest.approx(1.8)
 
 
-def test_a_source_beside_heavy_bodies_is_not_held_in_small_steps():
-    """A source feels neither resistance nor stiffness itself; what its junction ties it to decides its current.
-
-    Plates of 0.885 pF behind 1 kohm are charged within 1 ns, ``C V (1 - exp(-t/(R C)))``, in which a gram hardly moves.
-    """
+def plates(voltage):
+    """A gram on a spring of 100 N/m with plates of 0.885 pF, at a voltage behind 1 kohm: charged within 1 ns."""
     system = mse.MSystem("plates", gravity=(0, 0, 0))
     apart = mse.Pose.dz(1e-3)
     top = system.add(mse.RigidBody("top", mass=1e-3, inertia=1e-8, at=apart))
     system.add(mse.Prismatic("spring", stiffness=100.0), between=(system.ground @ apart, top))
     system.add(mse.PlateCapacitor("plates", sides=(0.01, 0.01), gap=1e-3), between=(system.ground, top))
-    system.add(mse.VoltageSource("bias", voltage=10.0))
+    system.add(mse.VoltageSource("bias", voltage=voltage))
     system.add(mse.Resistor("r", resistance=1e3))
     system.connect("bias.+", "r.+")
     system.connect("r.-", "plates.+")
     system.connect("bias.-", "plates.-", system.earth)
-    run = system.simulate(duration=4e-9, dt=4e-10, rtol=1e-8, progress=False)
+    return system
+
+
+def test_a_source_beside_heavy_bodies_is_not_held_in_small_steps():
+    """A source feels neither resistance nor stiffness itself; what its junction ties it to decides its current.
+
+    The charge is ``C V (1 - exp(-t/(R C)))``, in which a gram hardly moves.
+    """
+    run = plates(10.0).simulate(duration=4e-9, dt=4e-10, rtol=1e-8, progress=False)
     capacity = 8.8541878128e-12 * 1e-4 / 1e-3
     right = capacity * 10.0 * -np.expm1(-run.time / (1e3 * capacity))
     np.testing.assert_allclose(run["plates.charge"], right, atol=1e-6 * capacity)
+
+
+def test_a_fast_part_that_dies_out_leaves_a_long_motion():
+    """A hundred steps for the nanosecond of the charge; then plates swing by ``F/k (1 - cos(w t))``, F being eps A V^2/2 g^2."""
+    run = plates(100.0).simulate(duration=0.1, dt=0.01, progress=False)
+    far = 8.8541878128e-12 * 1e-4 * 100.0**2 / (2.0 * 1e-3**2) / 100.0
+    moved = run.poses("top.center")[0][:, 2] - 1e-3
+    np.testing.assert_allclose(
+        moved, -far * (1.0 - np.cos(np.sqrt(1e5) * run.time)), atol=4e-3 * far
+    )  # the field softens the spring by 1e-4
+
+
+def test_plates_that_touch_at_the_beginning_are_named():
+    with pytest.raises(mse.ModelError, match="'plates': its plates touch: the gap is -0.001 m"):
+        plates(10.0).simulate(duration=0.1, dt=0.01, initial={"spring.displacement": 2e-3})

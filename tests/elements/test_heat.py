@@ -219,6 +219,42 @@ def test_a_rod_between_two_temperatures_cools_as_fourier_says(sections):
     np.testing.assert_allclose(rates, by_hand, rtol=1e-9)
 
 
+def test_a_room_that_cools_down_cools_a_box_at_rest():
+    """From 300 K by r t, the box is behind by ``r tau (1 - exp(-t/tau))``; nothing moves at first but by rounding."""
+    run = heated(0.0).simulate(duration=10.0, dt=1.0, inputs={"room.temperature": lambda t: -2.0 * t})
+    tau = 0.5 / 0.08
+    behind = -tau * np.expm1(-run.time / tau)
+    np.testing.assert_allclose(run["box.temperature"], 300.0 - 2.0 * (run.time - behind), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"inputs": {"room.temperature": lambda t: -301.0 + 0.0 * t}},
+        {"initial": {"box.entropy": -20.0}},
+    ],
+)
+def test_motions_that_begin_at_0_kelvin_are_refused(given):
+    with pytest.raises(ModelError, match=r"no temperature wall\.temperature\d above 0 K .*less than 0 K"):
+        heated(0.0).simulate(duration=1.0, dt=0.5, **given)
+
+
+def test_a_motion_to_0_kelvin_ends_with_the_cause():
+    box = heated(0.0)
+    with pytest.raises(mse.MotionError, match=r"t = (0\.99\d*|1) s.* 0 K"):
+        box.simulate(duration=2.0, dt=0.5, rtol=1e-5, inputs={"room.temperature": lambda t: -300.0 * t})
+
+
+def test_a_heater_in_nothing_that_takes_heat_is_refused():
+    system = mse.MSystem("bare")
+    system.add(mse.VoltageSource("supply", voltage=6.0))
+    system.add(mse.Heater("heater", resistance=10.0))
+    system.connect("supply.+", "heater.+")
+    system.connect("supply.-", "heater.-", system.earth)
+    with pytest.raises(ModelError, match=r"no temperature heater\.temperature .*open heat port"):
+        system.simulate(duration=1.0, dt=0.5)
+
+
 def test_warming_up_is_accounted_for():
     """What the source gives the box is of one kind, and no energy is missing."""
     run = heated().simulate(duration=60.0, dt=20.0, rtol=1e-7)

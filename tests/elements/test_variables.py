@@ -234,3 +234,30 @@ def test_motions_compare_records_with_laws_once(monkeypatch):
         system.simulate(duration=duration, dt=0.1, initial={"guide.displacement": 0.1})
         counts.append(len(made) - begun)
     assert counts[1] == counts[2]
+
+
+class Logarithm(mse.MObject):
+    """A resistor at which the logarithm of its voltage is what flows: not defined at 0 V, where searches begin."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+    effort_names = ("voltage",)
+
+    def power(self, frames, q, v, given):
+        return -given.e[0] * v[0]
+
+    def effort_constraint(self, frames, q, v, given):
+        return np.log(given.e[0]) - v[0]
+
+
+@pytest.mark.parametrize("ask", ["find_working_point", "simulate"])
+@pytest.mark.filterwarnings("ignore:.*encountered")
+def test_laws_of_efforts_that_begin_undefined_are_named(ask):
+    system = mse.MSystem("circuit")
+    system.add(mse.VoltageSource("source", voltage=2.0))
+    system.add(Logarithm("odd"))
+    system.connect("source.+", "odd.+")
+    system.connect("source.-", "odd.-", system.earth)
+    given = {"duration": 1.0, "dt": 0.1} if ask == "simulate" else {}
+    with pytest.raises(mse.ModelError, match=r"Logarithm 'odd': .* not a finite number .* v = exp\(e\) instead of log"):
+        getattr(system, ask)(**given)
