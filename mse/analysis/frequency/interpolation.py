@@ -59,7 +59,7 @@ def interpolated(
                 found = solve(grid[some]).reshape(len(some), -1)
             except Stopped as stopped:
                 last = some[stopped.solved]
-                values[last] = stopped.values[stopped.solved].reshape(len(last), -1)
+                values[last] = stopped.values[stopped.solved].reshape(len(last), unit.size)
                 solved[last] = known[last] = True
                 between = int(np.count_nonzero((known & ~solved)[back]))
                 raise Stopped(values[back].reshape(len(f), *unit.shape), known[back], between) from None
