@@ -35,6 +35,10 @@ _MOST = 10.0  # the same for a step that follows
 # Where a stage is so near to a dead point that rounding shows, a step that is shorter by this factor has its stages elsewhere;
 # tried so often (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
 _ELSEWHERE, _TRIES = 0.87, 8
+# Sizes a second: what moves slower, by rounding or by a pulse that only begins, is at rest.  With a hundredth and a hundred times
+# of it tests/dynamics/test_implicit.py and tests/dynamics/test_jumps.py pass.
+_AT_REST = np.sqrt(EPS)
+_LONG = 1.0  # s, of what hardly moves: parts of it may be fast (tests/dynamics/test_jumps.py)
 _ORDER = 8.0
 _STAGES = range(1, dop853.N_STAGES)
 _BETWEEN = range(dop853.N_STAGES, dop853.N_STAGES_EXTENDED)  # what interpolation needs beside them
@@ -43,8 +47,21 @@ _EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
 _ERRORS = np.array([dop853.E5[:-1], dop853.E3[:-1]])
 
 
+def pace(fastest: float, pulled: float, size: float) -> float:
+    """The speed (m/s) that steps are measured by: that of what moves fastest, or soon will; at rest one ``size`` (m) a second."""
+    speed = max(fastest, pulled)
+    return speed if speed > _AT_REST * size else size
+
+
+def idle(pace: float, time: float) -> float:
+    """A step (s) that changes nothing at a time (s), where something moves by the size of the system in ``pace`` (s)."""
+    return NOTHING * max(min(pace, _LONG), abs(time))
+
+
 class Stepper:
     """Steps of a system with a relative tolerance; many may be made at once if a run goes ``until`` a time (s)."""
+
+    nodes = np.unique(dop853.C[: dop853.N_STAGES])  # in a step, from 0 to 1, where it sees forces
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         self.equations, self.rtol, self._until = equations, rtol, until
@@ -80,15 +97,14 @@ class _Steps:
         fastest = np.abs(metric * begin.v).max(initial=0.0)
         # a speed that these accelerations reach within the size of the system: motions at rest have none of their own
         pulled = np.sqrt(measure.size * np.abs(metric * first[n : 2 * n]).max(initial=0.0))
-        self._speed = max(float(fastest), float(pulled)) or measure.size  # m/s of what moves fastest
+        self._speed = pace(float(fastest), float(pulled), measure.size)
         tolerances = np.concatenate([measure.size / metric, _SLOW * self._speed / metric, [np.inf, np.inf]])
         self._tolerances = rtol * tolerances
         turn = np.abs(begin.v[: 6 * (equations.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]).max(initial=0.0)
         # of EPS an acceleration has the cube of that length more where a row nearly depends on others
         self._dead = (EPS / rtol) ** (2.0 / 3.0)
         self._longest = _TURN / float(turn) if turn else np.inf
-        # a step that changes nothing (s)
-        self._shortest = NOTHING * max(measure.size / self._speed, abs(begin.time))
+        self._shortest = idle(measure.size / self._speed, begin.time)
 
     def _ask(self, stages: range, h: float) -> None:
         """Fill the slopes of some stages of a step h."""

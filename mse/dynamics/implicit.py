@@ -22,7 +22,7 @@ from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING, left_by_rounding
 from .accelerations import Equations
 from .charts import Chart, Settled, StepFailed, displaced
-from .explicit import _TURN
+from .explicit import _TURN, idle, pace
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
 
@@ -53,9 +53,6 @@ _ORDER = 4.0  # of the estimate
 # tests/dynamics/test_implicit.py passes.
 _HOPELESS, _IN_A_ROW = 1e7, 100
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
-# Sizes a second: what moves slower, such as heat at rest by rounding, begins with a step for one size a second.  With a hundredth
-# and a hundred times of it tests/dynamics/test_implicit.py passes.
-_AT_REST = np.sqrt(EPS)
 
 
 class _Stages(NamedTuple):
@@ -75,6 +72,8 @@ class ImplicitStepper:
     A run ``until`` a time (s) ends where steps stay so short that it would not end in a day, as before a motion that leaves for
     infinity in finite time.
     """
+
+    nodes = np.append(0.0, _NODES)  # in a step, from 0 to 1, where it sees forces
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         self.equations, self.rtol, self._until = equations, rtol, until
@@ -118,15 +117,14 @@ class _Steps:
         self._v = self._metric * begin.v
         fastest = float(np.abs(self._v).max(initial=0.0))
         pulled = float(np.sqrt(self._size * self._pull()))
-        speed = max(fastest, pulled)  # m/s of what moves fastest
-        self._speed = speed if speed > _AT_REST * self._size else self._size
+        self._speed = pace(fastest, pulled, self._size)
         self._tolerance = rtol
         self._accelerate(min(begin.step or _FIRST * self._size / self._speed, 1.0 / NOTHING))
         self._estimated = max(_ESTIMATED * rtol**_POWER, 10.0 * EPS)
         self._close = max(10.0 * EPS / self._estimated, min(0.03, np.sqrt(self._estimated)))
         turn = np.abs(begin.v[: self._bodies].reshape(-1, 6)[:, 3:]).max(initial=0.0)
         self._longest = _TURN / float(turn) if turn else np.inf
-        self._shortest = NOTHING * max(self._size / self._speed, abs(begin.time))
+        self._shortest = idle(self._size / self._speed, begin.time)
 
     def _accelerate(self, h: float) -> None:
         """Put accelerations and reactions into the slopes, as a short step of Euler's method finds them."""
@@ -157,7 +155,7 @@ class _Steps:
             if stages is None:
                 h, follows = self._shorter(h, 0.5), 1.0
                 continue
-            error = self._error(stages, h, repeated=follows == 1.0 or begin.step is None)
+            error = self._error(stages, h, repeated=follows == 1.0 or begin.step is None) / self._share(stages, h)
             safe = _SAFE * (2.0 * _ITERATIONS + 1.0) / (2.0 * _ITERATIONS + stages.iterations)
             change = min(_MOST, safe * error ** (-1.0 / _ORDER)) if error else _MOST
             if not error < 1.0:
@@ -186,6 +184,14 @@ class _Steps:
             return self._moment(self._settled(own, part), own, part, None)
 
         return Step(begin, moment, at, self._evaluations)
+
+    def _share(self, stages: _Stages, h: float) -> float:
+        """Of the tolerance of the estimate: what it is for a motion by much less than the size of the system.
+
+        Of a motion by A the estimate is ``A (w h)^4``, where the error of the method is ``A (w h)^6``.
+        """
+        moved = self._estimated * self._measured(stages.x[2], np.zeros_like(self._v), h)
+        return float(np.clip(moved, self._tolerance, 1.0)) ** (1.0 / 3.0)
 
     def _shorter(self, h: float, factor: float) -> float:
         if h <= self._shortest:
@@ -300,6 +306,10 @@ class _Steps:
         x, v = (_ERROR @ z / h for z in (stages.x, stages.v - self._v))
         found = solve(self._v + x, self._force + m.mass @ v, no_gap, no_slip)
         error = self._measured(found.x, found.v, h)
+        if self._equations.inputs.varying:
+            s = self._speed / self._size
+            later = m.solver(s)(0.0 * x, m.mass @ found.v, no_gap, no_slip)
+            error = max(error, self._measured(s * later.x, 0.0 * v, h))
         if error < 1.0 or not repeated or not np.isfinite(error):
             return error
         rates = np.concatenate([-x, -v])

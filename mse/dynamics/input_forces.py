@@ -89,6 +89,14 @@ class InputForces:
         """The forces that are functions of time, not numbers."""
         return [partial(self._force, name) for name in self._forces if callable(self.given[name])]
 
+    @property
+    def varying(self) -> dict[str, Callable[[float], float]]:
+        """The values of the inputs that are no numbers, by name."""
+        given = {name for name, value in self.given.items() if callable(value) or np.ndim(value)}
+        return {
+            name: self._signals[name].value if name in self._signals else partial(self._force, name) for name in given
+        }
+
     def at(self, time: float) -> np.ndarray:
         """Values (k,) at a time (s)."""
         return np.array([

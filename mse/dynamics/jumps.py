@@ -1,6 +1,8 @@
-"""Steps that end where an input jumps, such as a voltage that is switched on, and motions that go on behind the jump.
+"""Steps as inputs need them: short enough to see all that inputs do, and ending where one jumps, as a voltage switched on.
 
-No step of a method sees both sides.  Where something has no mass, its rates jump too: they follow from the new inputs.
+An error estimate knows inputs at a few moments only.  A system at rest has steps of any length, in which a pulse would be lost.
+So inputs are read more often than steps are made, and between the samples of a run.  No step sees both sides of a jump.  Where
+something has no mass, its rates jump too: they follow from the new inputs.
 """
 
 from __future__ import annotations
@@ -25,28 +27,43 @@ _PARTS = 8
 # tests/dynamics/test_jumps.py passes.
 _JUMP = 1e-3
 _HALVINGS = 64  # by then two times are neighbours as numbers
+_FAINT = np.finfo(float).tiny / EPS  # numbers below it have steps of their own
+_READ = 64  # parts of a step in which inputs are read; with 32 and 128 tests/dynamics/test_jumps.py passes
+# Of the range of an input in a step: by how much lines through its values at the nodes of the step may miss others.  With 0.15
+# and 0.4 tests/dynamics/test_jumps.py passes.
+_MISSED = 0.25
+# Of the largest value: a range that is steady.  With a hundredth and a hundred times of it tests/dynamics/test_jumps.py passes.
+_STEADY = 1e-6
+# Readings between two samples of a run, and how many may be in one step (tests/dynamics/test_jumps.py::
+# test_a_pulse_between_samples_is_seen)
+_BETWEEN, _MOST = 8, 4000
+_FINEST = 1e3 * EPS  # of the time: steps in which times are hardly told apart
 
 
 class Jumps:
-    """The inputs of a run that are functions of time; ``given`` has no initial values."""
+    """The inputs of a run that vary with time; ``given`` has no initial values, ``times`` (s) are those of the samples."""
 
-    def __init__(self, equations: Equations, given: Given):
-        self.equations, self._given = equations, given
-        self._functions = equations.inputs.functions
+    def __init__(self, equations: Equations, given: Given, times: np.ndarray):
+        self.equations, self._given, self._times = equations, given, times
+        self._functions, self._varying = equations.inputs.functions, equations.inputs.varying
 
     def step(self, maker: Stepper | ImplicitStepper, switches: Switches, begin: Moment) -> Step:
-        """The next step: up to the first jump ahead, if there is one."""
-        if not self._functions:
+        """The next step: one that sees what inputs do, up to the first jump ahead, if there is one."""
+        if not self._varying:
             return switches.cut(maker, maker.step(begin))
         if begin.step is None and self._jump_at(begin.time):
             begin = self.behind(begin, float(np.nextafter(begin.time, np.inf)))
         first = switches.cut(maker, maker.step(begin)) if begin.step is None else None
-        jump = self._ahead(begin.time, begin.time + begin.step if first is None else first.end.time)
-        if jump is not None and jump[0] - begin.time <= NOTHING * abs(jump[0]):  # a step before it has come so near
+        whole = begin.step if first is None else first.end.time - begin.time
+        length, jump = self._clear(begin.time, whole, maker.nodes)
+        if jump is not None and length <= NOTHING * abs(jump[0]):  # a step before it has come so near
             begin = self.behind(begin, jump[1])
             first = switches.cut(maker, maker.step(begin))
-            jump = self._ahead(begin.time, first.end.time)
+            whole = first.end.time - begin.time
+            length, jump = self._clear(begin.time, whole, maker.nodes)
         if jump is None or jump[0] == begin.time:
+            if length < whole:
+                begin, first = replace(begin, step=length), None
             return first or switches.cut(maker, maker.step(begin))
         # shorter by rounding, so that no stage lies behind the jump
         short = (jump[0] - begin.time) * (1.0 - 4.0 * EPS) - EPS * abs(jump[0])
@@ -58,6 +75,26 @@ class Jumps:
         except ModelError:
             return step  # the next one says why the motion ends there
         return replace(step, end=there, at=lambda t: there if t >= there.time else step.at(t))
+
+    def _clear(self, begin: float, step: float, nodes: np.ndarray) -> tuple[float, tuple[float, float] | None]:
+        """A step (s) from a time on whose ``nodes`` see what inputs do in it, and the jump at which it ends, if at one."""
+        end = begin + step
+        while True:
+            jump = self._ahead(begin, end)
+            end = end if jump is None else jump[0]
+            at = np.minimum(begin + (end - begin) * nodes, end)
+            hidden = next((name for name, value in self._varying.items() if hides(value, at, self._times)), None)
+            if hidden is None or jump == (begin, np.nextafter(begin, np.inf)):
+                return (step if end == begin + step else end - begin), jump
+            end = begin + 0.5 * (end - begin)
+            if end - begin <= _FINEST * max(abs(begin), NOTHING):
+                if hidden in self.equations.inputs.prescribed:  # the step says what is wrong with it
+                    return end - begin, None
+                raise ModelError(
+                    f"{self.equations.topology.label}: input {hidden!r} goes up and down within {end - begin:.3g} s of "
+                    f"t = {begin:g} s; expected a function of t that is smooth for some time, or jumps; noise wants values at "
+                    "given times, joined by np.interp"
+                )
 
     def _jump_at(self, time: float) -> bool:
         """Whether an input is another one right behind a time (s)."""
@@ -82,6 +119,27 @@ class Jumps:
         return found
 
 
+def hides(function: Callable[[float], float], nodes: np.ndarray, samples: np.ndarray) -> bool:
+    """Whether lines through the values of a function at ``nodes`` (s), ascending, miss what it does between them.
+
+    It is read there, and between the ``samples`` (s), of equal distance, of a run.
+    """
+    begin, end = nodes[[0, -1]].tolist()
+    times = np.linspace(begin, end, _READ + 1)
+    if len(samples):
+        step = (samples[1] - samples[0]) / _BETWEEN
+        first, last = ((t - samples[0]) / step for t in (begin, min(end, samples[-1])))
+        if last - first > _MOST:
+            return True
+        inside = samples[0] + step * np.arange(np.ceil(first), np.floor(last) + 1.0)
+        times = np.append(times, inside[(inside >= begin) & (inside <= end)])
+    values = np.array([function(t) for t in times.tolist()])
+    known = np.array([function(t) for t in nodes.tolist()])
+    most, least = max(values.max(), known.max()), min(values.min(), known.min())
+    missed = np.abs(values - np.interp(times, nodes, known)).max()
+    return bool(missed > max(_MISSED * (most - least), _STEADY * max(abs(most), abs(least))))
+
+
 def largest_jump(function: Callable[[float], float], begin: float, end: float) -> tuple[float, float] | None:
     """The times next to the jump of a function in the part of an interval where it changes most; None where there is none."""
     if not end > begin:
@@ -102,4 +160,4 @@ def largest_jump(function: Callable[[float], float], begin: float, end: float) -
             a, low = middle, value
     # what is smooth changes in a short time as much less as that is shorter
     share = (b - a) / length if length else 1.0
-    return (a, b) if abs(high - low) > max(_JUMP, share / _JUMP) * change else None
+    return (a, b) if abs(high - low) > max(max(_JUMP, share / _JUMP) * change, _FAINT) else None

@@ -68,6 +68,14 @@ class Signal:
         spline = make_interp_spline(times, values, k=5)
         return spline, spline.derivative(1), spline.derivative(2)
 
+    def value(self, time: float) -> float:
+        """u at a time (s)."""
+        if not callable(self.given):
+            return self.at(time)[0]
+        return number(
+            self._label, f"{self._name} at t = {time:g} s", called(self._label, self._name, _USAGE, self.given, time)
+        )
+
     def at(self, time: float) -> tuple[float, float, float]:
         """u, u' and u'' at a time (s)."""
         if self._spline:

@@ -209,7 +209,7 @@ class Run:
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
         switches = Switches(self.equations)
-        jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None))
+        jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None), times)
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
         if file is not None:
             self._in(file, begin)
