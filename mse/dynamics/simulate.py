@@ -38,6 +38,7 @@ from .recorded import Numbers, asked
 from .start import Given, carried, closed, moving, placed, settled
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
+from .unlike import refuse_other
 
 if TYPE_CHECKING:
     from ..model.system import MSystem, Snapshot
@@ -149,12 +150,12 @@ class Run:
         if start is None:
             here = self.here
         elif isinstance(start, WorkingPoint):
-            self._refuse_other("working point", start._topology)
+            refuse_other("working point", (start._topology, start._topology.source), (self.topology, self.source))
             v[e.size - self.topology.internal :] = start._assembly.flows
             state, v = carried(start.state, v, start._topology, e.assembly)
             here = e.evaluation(state)
         elif isinstance(start, MotionState):
-            self._refuse_other("state", start._topology)
+            refuse_other("state", (start._topology, start._source), (self.topology, self.source))
             moment, time = start._moment, start.time
             state, v = carried(moment.state, moment.v, start._topology, e.assembly)
             unchanged = start._source.differences(system) == {} and not given and state is moment.state
@@ -189,16 +190,6 @@ class Run:
     def _choose(self, here: Evaluation, v: np.ndarray, method: str) -> None:
         self.method, self.why = (method, "") if method else chosen(self.equations, here, v)
         self.equations.implicit = self.method == "implicit"
-
-    def _refuse_other(self, what: str, other: Topology) -> None:
-        if self.topology.same_frames(other) and self.topology.internal == other.internal:
-            return
-        one, two = self.topology.frame_labels, other.frame_labels
-        differ = next((n for n in [*two, *one] if (n in one) != (n in two)), "their coordinates")
-        raise ModelError(
-            f"{self.label}: start is a {what} of a system with other objects ({differ} is in one of them only); expected one "
-            "of this system; parameters may have changed, objects may not"
-        )
 
     # -- steps ------------------------------------------------------------------------------------------------
     def to(
