@@ -89,7 +89,7 @@ class MotionLoop(Shown):
         start: WorkingPoint | MotionState | None = None,
         rtol: float = 1e-9,
     ):
-        self.name, self.dt = system.name, checked_times(system, dt, dt)[1]
+        self._system, self.name, self.dt = system, system.name, checked_times(system, dt, dt)[1]
         rtol = arguments.number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
         topology, assembly = system._prepared = prepared(system, system._prepared)
         known = [f"{el.path}.{c.name}" for el in topology.elements if el.obj.role == "free" for c in el.obj.inputs]
@@ -190,8 +190,9 @@ class MotionLoop(Shown):
         Raises
         ------
         ModelError
-            The motion cannot go on; the loop stays where it was.
+            The motion cannot go on, or the system has changed since the loop was made; the loop stays where it was.
         """
+        self._refuse_changed()
         to, step, begin = self._first + (self._count + 1) * self.dt, self._step, self._begin
         if not np.array_equal(self._held, self._u):  # forces jump here, so a step begins here
             now = self._now
@@ -212,6 +213,17 @@ class MotionLoop(Shown):
             self._count + 1,
         )
         return self.time
+
+    def _refuse_changed(self) -> None:
+        """Refuse to go on in a system that is another one now, as the loop keeps what it was made of."""
+        changed = self._run.source.differences(self._system)
+        if changed != {}:
+            what = "its objects or how they are connected" if changed is None else f"parameters of {next(iter(changed))}"
+            raise ModelError(
+                f"{self.name}: {what} changed at t = {self.time:g} s, and the loop has those of its begin; expected a system that "
+                "stays as it was; take inputs for what changes on the way, or go on in another loop, with "
+                "start=loop.state() if objects are the same"
+            )
 
     def state(self) -> MotionState:
         """The present state.
