@@ -32,6 +32,7 @@ from .jumps import Jumps
 from .ledger import unaccounted
 from .methods import checked, chosen, stepper
 from .moments import Moment
+from .one_sided import wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
@@ -333,6 +334,7 @@ class Run:
         notes += tuple(
             self.coordinates.beyond((m.time, self.equations.evaluation(m.state, m.time)) for m in self.samples)
         )
+        notes += tuple(wrong_ways(self.equations, self.samples, self.rtol))
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,

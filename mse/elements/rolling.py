@@ -21,6 +21,7 @@ class Rolling(MObject):
     constraint_count = 1
     constraint_units = ("m",)
     reaction_outputs = FORCE[:3]
+    only_pushes = True
 
     def _touching(self, frames):
         """From the center to the point that touches."""
