@@ -24,7 +24,7 @@ from ..statics.working_point import WorkingPoint
 from ..validation.arguments import mapping, names, number, shown
 from ..validation.file_access import file_path
 from .accelerations import Equations
-from .charts import displaced
+from .charts import JointsOpen, displaced
 from .crossings import LEVELS, Watch
 from .explicit import StepFailed
 from .input_forces import INPUTS, InputForces
@@ -39,6 +39,7 @@ from .recorded import Numbers, asked
 from .start import Given, carried, closed, moving, placed, settled
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
+from .undefined import refuse_undefined
 from .unlike import refuse_other
 
 if TYPE_CHECKING:
@@ -279,11 +280,21 @@ class Run:
     def failure(self, begin: Moment, error: Exception) -> str:
         """In words: why no step leads on from a moment."""
         ended = f"the motion ends at t = {begin.time:.6g} s, of which this error has the part so far as its motion"
-        if isinstance(error, ModelError):
+        if isinstance(error, ModelError) and not isinstance(error, JointsOpen):
             return f"{error}; {ended}"
         e = self.equations
         if broken := e.inputs.broken(begin.time):
             return f"{broken}; {ended}"
+        fast = np.abs(e.measure.metric * begin.v).max(initial=0.0)
+        ahead = _AHEAD * e.measure.size / fast if fast else 0.0
+        for time in (0.0, ahead):
+            state = displaced(begin.state, time * begin.v)
+            try:
+                refuse_undefined(e, state, begin.v, begin.time + time)
+            except ModelError as undefined:
+                return f"{undefined}; {ended}"
+        if isinstance(error, JointsOpen):
+            return f"{error}; {ended}"
         if e.implicit:
             later = float(np.nextafter(begin.time, np.inf))
             try:
@@ -292,14 +303,6 @@ class Run:
                 )
             except ModelError as torn:
                 return f"{torn}; {ended}"
-        fast = np.abs(e.measure.metric * begin.v).max(initial=0.0)
-        ahead = _AHEAD * e.measure.size / fast if fast else 0.0
-        for time in (0.0, ahead):
-            state = displaced(begin.state, time * begin.v)
-            try:
-                e.evaluation(state).refuse_undefined()
-            except ModelError as undefined:
-                return f"{undefined}; {ended}"
         fastest = int(np.abs(e.measure.metric * begin.v).argmax())
         return (
             f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}; "

@@ -18,6 +18,7 @@ from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
 from ..validation import arguments
 from .accelerations import Equations
+from .charts import JointsOpen
 from .explicit import StepFailed
 from .input_forces import InputForces
 from .jumps import Jumps
@@ -202,7 +203,7 @@ class MotionLoop(Shown):
             while step is None or step.end.time < to:
                 step = self._switches.cut(self._stepper, self._stepper.step(begin))
                 begin = step.end
-        except (StepFailed, LinAlgError) as error:
+        except (StepFailed, JointsOpen, LinAlgError) as error:
             raise ModelError(self._run.failure(begin, error)) from None
         # an interruption before leaves the loop as it was
         self._now, self._step, self._begin, self._held, self._count = (
