@@ -30,6 +30,7 @@ from .explicit import StepFailed
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
 from .ledger import unaccounted
+from .locking import Locking
 from .methods import checked, chosen, stepper
 from .moments import Moment
 from .one_sided import wrong_ways
@@ -138,6 +139,7 @@ class Run:
         self.coordinates = self.outputs.coordinates
         self.watch: Watch | None = None
         self.file: Recording | None = None
+        self.locking: Locking | None = None
         self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
@@ -202,6 +204,7 @@ class Run:
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
         switches = Switches(self.equations)
         jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None))
+        self.locking = Locking(self.equations, float(times[0]), float(times[-1]))
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
         if file is not None:
             self._in(file, begin)
@@ -228,6 +231,8 @@ class Run:
                 begin = step.end
                 if file is not None:
                     self._write(begin, end is not None)
+                if end is None and k <= steps:
+                    self.locking.refuse(step)
                 tell(k - 1)
         except Interrupted:  # of a file, which has all
             raise
@@ -293,6 +298,8 @@ class Run:
                 refuse_undefined(e, state, begin.v, begin.time + time)
             except ModelError as undefined:
                 return f"{undefined}; {ended}"
+        if self.locking is not None and (locked := self.locking.words(begin)):
+            return f"{self.label}: {locked}; {ended}"
         if isinstance(error, JointsOpen):
             return f"{error}; {ended}"
         if e.implicit:
