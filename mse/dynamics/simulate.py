@@ -40,7 +40,7 @@ from .recorded import Numbers, asked
 from .start import Given, carried, closed, moving, placed, settled
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
-from .undefined import refuse_undefined
+from .undefined import ends_of_range, refuse_undefined
 from .unlike import refuse_other
 
 if TYPE_CHECKING:
@@ -311,8 +311,11 @@ class Run:
             except ModelError as torn:
                 return f"{torn}; {ended}"
         fastest = int(np.abs(e.measure.metric * begin.v).argmax())
+        none = f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}"
+        if ending := next(ends_of_range(e, begin.state), ""):
+            return f"{none}, where {ending}; {ended}"
         return (
-            f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}; "
+            f"{none}; "
             f"{self.topology.coordinate_names[fastest]} moves fastest ({begin.v[fastest]:.3g} a second); expected a motion that "
             f"stays finite and smooth; look for a stiffness of the wrong sign, or a law that jumps; {ended}"
         )

@@ -37,6 +37,16 @@ def refuse_undefined(equations: Equations, state: State, v: np.ndarray, time: fl
     here.refuse_undefined()  # stiffnesses
 
 
+def ends_of_range(equations: Equations, state: State) -> Iterator[str]:
+    """In words: which elements are at the end of where their laws are valid."""
+    at = equations.evaluation(state).configuration
+    for g in equations.assembly.groups:
+        if g.cls.defines("end_of_range"):
+            for el, memory in zip(g.elements, at.memory[g.number], strict=True):
+                if words := el.obj.end_of_range(at.frames(el.frames), memory):
+                    yield words
+
+
 def _of_velocities(part: GroupInertia, at: Configuration, own: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     if part.has_mass:
         mass, force = part.masses(at, own)
