@@ -35,6 +35,10 @@ _MOST = 10.0  # the same for a step that follows
 # Where a stage is so near to a dead point that rounding shows, a step that is shorter by this factor has its stages elsewhere;
 # tried so often (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
 _ELSEWHERE, _TRIES = 0.87, 8
+# A run ends when it would take more than so many steps of the present length, and so many steps in a row have said so: at the
+# beginning and behind a jump some ten steps are that short.  With a tenth and ten times of either
+# tests/dynamics/test_implicit.py passes.
+_HOPELESS, _IN_A_ROW = 1e7, 100
 _ORDER = 8.0
 _STAGES = range(1, dop853.N_STAGES)
 _BETWEEN = range(dop853.N_STAGES, dop853.N_STAGES_EXTENDED)  # what interpolation needs beside them
@@ -43,16 +47,35 @@ _EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
 _ERRORS = np.array([dop853.E5[:-1], dop853.E3[:-1]])
 
 
+class Pace:
+    """Ends a run ``until`` a time (s) whose steps stay so short that it would not end in a day."""
+
+    def __init__(self, until: float | None):
+        self._until, self._short = until, 0  # steps in a row that were too short
+
+    def kept(self, step: Step) -> Step:
+        """A step that was made; :class:`StepFailed` if it is one of too many short ones."""
+        end = step.end.time
+        short = self._until is not None and (self._until - end) > _HOPELESS * (end - step.begin.time)
+        self._short = self._short + 1 if short else 0
+        if self._short > _IN_A_ROW:
+            raise StepFailed
+        return step
+
+
 class Stepper:
     """Steps of a system with a relative tolerance; many may be made at once if a run goes ``until`` a time (s)."""
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         self.equations, self.rtol, self._until = equations, rtol, until
-        self._bodies = Bodies.of(equations)
+        self._bodies, self._pace = Bodies.of(equations), Pace(until)
         self._tree = TreeSteps.of(self._bodies, rtol, (_SLOW, NOTHING, _TURN, _SAFE, _LEAST, _MOST))
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`StepFailed` where there is none."""
+        return self._pace.kept(self._made(begin))
+
+    def _made(self, begin: Moment) -> Step:
         if self._tree is not None:
             with suppress(NotElementary):
                 return self._tree.step(begin, self._until)

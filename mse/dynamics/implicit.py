@@ -22,7 +22,7 @@ from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING, left_by_rounding
 from .accelerations import Equations
 from .charts import Chart, Settled, StepFailed, displaced
-from .explicit import _TURN
+from .explicit import _TURN, Pace
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
 
@@ -48,10 +48,6 @@ _ESTIMATED, _POWER = 0.1, 2.0 / 3.0
 _SAFE, _LEAST, _MOST = 0.9, 0.2, 8.0
 _ITERATIONS = 10
 _ORDER = 4.0  # of the estimate
-# A run ends when it would take more than so many steps of the present length, and so many steps in a row have said so: at the
-# beginning and behind a jump some ten steps are that short.  With a tenth and ten times of either
-# tests/dynamics/test_implicit.py passes.
-_HOPELESS, _IN_A_ROW = 1e7, 100
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
 
 
@@ -74,18 +70,12 @@ class ImplicitStepper:
     """
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
-        self.equations, self.rtol, self._until = equations, rtol, until
-        self._short = 0  # steps in a row that were too short
+        self.equations, self.rtol = equations, rtol
+        self._pace = Pace(until)
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`.StepFailed` where there is none."""
-        found = _Steps(self.equations, self.rtol, begin).taken()
-        end = found.end.time
-        short = self._until is not None and (self._until - end) > _HOPELESS * (end - begin.time)
-        self._short = self._short + 1 if short else 0
-        if self._short > _IN_A_ROW:
-            raise StepFailed
-        return found
+        return self._pace.kept(_Steps(self.equations, self.rtol, begin).taken())
 
 
 class _Steps:

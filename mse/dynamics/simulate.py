@@ -27,6 +27,7 @@ from .accelerations import Equations
 from .charts import JointsOpen, displaced
 from .crossings import LEVELS, Watch
 from .explicit import StepFailed
+from .fast_motions import fastest_motion
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
 from .ledger import unaccounted
@@ -38,6 +39,7 @@ from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
 from .start import Given, carried, closed, moving, placed, settled
+from .sticking import Sticking
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
 from .undefined import ends_of_range, refuse_undefined
@@ -91,7 +93,7 @@ def simulate(
         first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
         times = first + (before + np.arange(steps + 1)) * dt
         given = InputForces(assembly, inputs, times)
-        run = Run(Equations(topology, assembly, given), source, rtol, outputs, method)
+        run = Run(Equations(topology, assembly, given), source, rtol, outputs, method, duration)
         watch = Watch(run.outputs, crossings, until)
         if record is not None:
             sample, begin = run.begin(system, start, initial)
@@ -127,6 +129,7 @@ class Run:
         rtol: float,
         outputs: Sequence[str] | None,
         method: str | None = None,
+        span: float = 0.0,
     ):
         topology = equations.topology
         refuse_unfit(topology)
@@ -140,11 +143,12 @@ class Run:
         self.watch: Watch | None = None
         self.file: Recording | None = None
         self.locking: Locking | None = None
+        self.sticking = Sticking(equations)
         self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
         self.evaluations = 0
-        self.method, self.why = method or "", ""
+        self.method, self.why, self._span = method or "", "", span
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
@@ -192,7 +196,7 @@ class Run:
         return first, first
 
     def _choose(self, here: Evaluation, v: np.ndarray, method: str) -> None:
-        self.method, self.why = (method, "") if method else chosen(self.equations, here, v)
+        self.method, self.why = (method, "") if method else chosen(self.equations, here, v, self._span, self.rtol)
         self.equations.implicit = self.method == "implicit"
 
     # -- steps ------------------------------------------------------------------------------------------------
@@ -233,6 +237,7 @@ class Run:
                     self._write(begin, end is not None)
                 if end is None and k <= steps:
                     self.locking.refuse(step)
+                    self.sticking.refuse(step)
                 tell(k - 1)
         except Interrupted:  # of a file, which has all
             raise
@@ -314,10 +319,13 @@ class Run:
         none = f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}"
         if ending := next(ends_of_range(e, begin.state), ""):
             return f"{none}, where {ending}; {ended}"
+        if sticking := self.sticking.words(begin):
+            return f"{sticking}; {ended}"
+        quick = f", and {found.words}" if (found := fastest_motion(e, begin.state, begin.v, begin.time)) else ""
         return (
             f"{none}; "
-            f"{self.topology.coordinate_names[fastest]} moves fastest ({begin.v[fastest]:.3g} a second); expected a motion that "
-            f"stays finite and smooth; look for a stiffness of the wrong sign, or a law that jumps; {ended}"
+            f"{self.topology.coordinate_names[fastest]} moves fastest ({begin.v[fastest]:.3g} a second){quick}; expected a motion "
+            f"that stays finite and smooth; look for a stiffness of the wrong sign, or a law that jumps; {ended}"
         )
 
     def _add(self, moment: Moment) -> None:

@@ -102,7 +102,7 @@ class MotionLoop(Shown):
                 f"{system.label}: input {moved[0]!r} prescribes a motion, of which a step would need rates and "
                 "accelerations; expected forces in a loop; prescribe it in simulate(), as a function of time"
             )
-        self._run = run = Run(Equations(topology, assembly, given), topology.source, rtol, outputs)
+        self._run = run = Run(Equations(topology, assembly, given), topology.source, rtol, outputs, span=self.dt)
         self.inputs, self.outputs = given.names, run.outputs.names
         self._units = given.units, tuple(run.outputs.units[n] for n in self.outputs)
         self._columns = {
