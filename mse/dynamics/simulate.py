@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 _AHEAD = 1e-3
 # Dense matrices at once: M, G, a basis of the motions that G leaves, and copies of LAPACK (tests/dynamics/test_simulate.py).
 _MATRICES = 10
+_TIMES = 24.0  # bytes a sample: its time, and two numbers while times are made (tests/dynamics/test_simulate.py)
 
 
 @one_thread
@@ -74,6 +75,12 @@ def simulate(
 ) -> Trajectory | TimeResponse:
     """See :meth:`.MSystem.simulate`."""
     steps, dt = checked_times(system, duration, dt)
+    # before anything of that length is made; what outputs and poses need is known later
+    asked_for = f"duration {duration:g} s with dt {dt:g} s makes {steps + 1} samples"
+    refuse_beyond_memory(
+        system.label, _TIMES * (steps + 1), f"{asked_for}, whose times alone need {{}}",
+        "take a larger dt, or several runs, each from the final_state of the one before",
+    )  # fmt: skip
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
     method = checked(system.label, method)
     with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
@@ -104,7 +111,7 @@ def simulate(
                 return task.finished(run.to(sample, begin, times, watch, task.tell, file))
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
-            f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or record='run.npy' to keep outputs on disk",
+            f"{asked_for}, which need {{}} for outputs and poses", "take a larger dt, or record='run.npy' to keep outputs on disk",
         )  # fmt: skip
         sample, begin = run.begin(system, start, initial)
         return task.finished(run.to(sample, begin, times, watch, task.tell))

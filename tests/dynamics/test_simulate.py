@@ -214,3 +214,18 @@ def test_matrices_that_do_not_fit_into_the_memory_are_refused(monkeypatch):
         ModelError, match=r"a motion of 6 coordinates needs .* for dense matrices; .*; take fewer bodies"
     ):
         pendulum().simulate(duration=1.0, dt=0.5)
+
+
+@pytest.mark.parametrize("more", [{}, {"record": "run.npy"}])
+def test_more_samples_than_memory_are_refused_with_both_numbers(more):
+    """1e12 times are 8 TB alone; they are counted before anything is made."""
+    message = r"duration 1e\+09 s with dt 0\.001 s makes 1000000000001 samples, .*; take a larger dt, or"
+    with pytest.raises(ModelError, match=message):
+        pendulum().simulate(duration=1e9, dt=1e-3, progress=False, **more)
+
+
+def test_samples_whose_poses_do_not_fit_are_refused_with_both_numbers(monkeypatch):
+    monkeypatch.setattr("mse.analysis.resources.free_memory", lambda: 1.25e7)
+    message = r"duration 100 s with dt 0\.001 s makes 100001 samples, .* poses; .*; take a larger dt, or record='run\.npy'"
+    with pytest.raises(ModelError, match=message):
+        pendulum().simulate(duration=100.0, dt=1e-3, progress=False)
