@@ -42,7 +42,13 @@ class Locking:
         self._checked = h
         words = self.words(step.end, min(_FAR * h, self._last - step.end.time))
         if words:
-            raise ModelError(f"{self._equations.topology.label}: {words}")
+            raise ModelError(words)
+
+    def refuse_pole(self, step: Step) -> None:
+        """Raise an error if a prescribed motion has a pole within a step, as a long one may pass it."""
+        inputs, (begin, end) = self._equations.inputs, (step.begin.time, min(step.end.time, self._last))
+        if inputs.motors and inputs.peaks(begin, end) and (pole := inputs.pole(begin, end)):
+            raise ModelError(pole)
 
     def words(self, moment: Moment, ahead: float = 0.0) -> str:
         """In words: where joints lock next to a moment, if they do within ``ahead`` (s), or as near as a run comes; else ""."""
@@ -69,6 +75,8 @@ class Locking:
                 bad = middle
         if good - moment.time > self._near:
             return ""
+        if pole := e.inputs.pole(moment.time, end):  # of which no joint comes near
+            return pole
         after = e.evaluation(state, later)
         with suppress(ModelError):  # from other poses, too
             put_together(after)
@@ -86,7 +94,7 @@ class Locking:
         joint = after.assembly.constraint_labels()[k]
         given = ", ".join(f"{name} = {inputs.motion(name, time)[0]:.6g}" for name in driving)
         return (
-            f"joints lock at t = {time:.6g} s: inputs drive {given}, and {joint} cannot follow: {behind:.3g} s later it "
+            f"{self._equations.topology.label}: joints lock at t = {time:.6g} s: inputs drive {given}, and {joint} cannot follow: {behind:.3g} s later it "
             f"is open by {abs(after.residual[k]):.3g} (m or rad); expected motions within reach; change the input, or lengths"
         )
 

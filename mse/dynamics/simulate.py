@@ -230,6 +230,7 @@ class Run:
         try:
             while k <= steps and end is None:
                 step = jumps.step(maker, switches, begin)
+                self.locking.refuse_pole(step)
                 self.begins.append(step.begin)
                 self.evaluations += step.evaluations
                 end = watch.between(step, sample.time, times[-1])
@@ -311,7 +312,7 @@ class Run:
             except ModelError as undefined:
                 return f"{undefined}; {ended}"
         if self.locking is not None and (locked := self.locking.words(begin)):
-            return f"{self.label}: {locked}; {ended}"
+            return f"{locked}; {ended}"
         if isinstance(error, JointsOpen):
             return f"{error}; {ended}"
         if e.implicit:
