@@ -150,7 +150,7 @@ class Run:
         self.watch: Watch | None = None
         self.file: Recording | None = None
         self.locking: Locking | None = None
-        self.sticking = Sticking(equations)
+        self.sticking, self.switches = Sticking(equations), Switches(equations)
         self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
@@ -213,7 +213,7 @@ class Run:
     ) -> Trajectory | TimeResponse:  # fmt: skip
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
-        switches = Switches(self.equations)
+        switches = self.switches
         jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None))
         self.locking = Locking(self.equations, float(times[0]), float(times[-1]))
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
@@ -327,8 +327,8 @@ class Run:
         none = f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}"
         if ending := next(ends_of_range(e, begin.state), ""):
             return f"{none}, where {ending}; {ended}"
-        if sticking := self.sticking.words(begin):
-            return f"{sticking}; {ended}"
+        if stuck := self.sticking.words(begin) or self.switches.words(begin):
+            return f"{stuck}; {ended}"
         quick = f", and {found.words}" if (found := fastest_motion(e, begin.state, begin.v, begin.time)) else ""
         return (
             f"{none}; "

@@ -26,7 +26,6 @@ from .methods import stepper
 from .moments import Step
 from .simulate import Run
 from .start import Given
-from .switches import Switches
 from .trajectory import MotionState
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class MotionLoop(Shown):
             name: np.array([k]) for name, k in zip(self.outputs, run.outputs.chosen(self.outputs), strict=True)
         }
         self._now, begin = run.begin(system, start, initial)
-        self._stepper, self._switches = stepper(run.equations, rtol, run.method), Switches(run.equations)
+        self._stepper, self._switches = stepper(run.equations, rtol, run.method), run.switches
         self._jumps = Jumps(run.equations, Given(topology, run.coordinates, None))
         self._step: Step | None = None
         self._begin, self._held = begin, self._u.copy()
