@@ -148,7 +148,9 @@ class Equations:
         moving = self.frame_motions(at, v)[0]
         for g in groups:
             energy, gradient, _ = self.assembly.evaluate(g, at, 1)
-            if not np.isfinite(energy).all():  # where slopes may be finite, as behind a condition that returns no number
+            if not np.isfinite(
+                energy
+            ).all():  # where slopes may be finite, as behind a condition that returns no number
                 gradient = np.full_like(gradient, np.nan)
             np.subtract.at(force, self.assembly.rows[g.number], gradient)
         damped, driven = 0.0, self._power_without_energy(groups, at, v, moving)

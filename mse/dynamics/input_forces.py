@@ -171,7 +171,7 @@ class InputForces:
         return next(filter(None, (s.pole(begin, end) for s in self._signals.values())), "")
 
     def peaks(self, begin: float, end: float) -> bool:
-        """Whether a prescribed motion changes its sign between two times (s), or is larger in their middle: it may have a pole."""
+        """Whether a prescribed motion changes sign between two times (s), or is larger in their middle: it may have a pole."""
         for signal in self._signals.values():
             first, middle, last = (signal.at(t)[0] for t in (begin, 0.5 * (begin + end), end))
             if first * last < 0.0 or abs(middle) > abs(first) + abs(last):

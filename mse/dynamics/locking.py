@@ -17,7 +17,8 @@ from .moments import Moment, Step
 # Joints are looked at when steps have become so much shorter than the longest since the last time, so many of them ahead, at so
 # many times.  With half and twice of each tests/dynamics/test_locking.py passes.
 _SHORTER, _FAR, _PARTS = 0.25, 1000.0, 16
-# Of the duration: nearer to where joints lock a run ends.  With a tenth and ten times of it tests/dynamics/test_locking.py passes.
+# Of the duration: nearer to where joints lock a run ends.  With a tenth and ten times of it
+# tests/dynamics/test_locking.py passes.
 _NEAR = 1e-3
 _HALVINGS = 40  # of a time, until it is known to some rounding
 _LISTED = 1e-3  # of the largest gap: joints and inputs with less are not what locks (tests/dynamics/test_locking.py)
@@ -94,8 +95,9 @@ class Locking:
         joint = after.assembly.constraint_labels()[k]
         given = ", ".join(f"{name} = {inputs.motion(name, time)[0]:.6g}" for name in driving)
         return (
-            f"{self._equations.topology.label}: joints lock at t = {time:.6g} s: inputs drive {given}, and {joint} cannot follow: {behind:.3g} s later it "
-            f"is open by {abs(after.residual[k]):.3g} (m or rad); expected motions within reach; change the input, or lengths"
+            f"{self._equations.topology.label}: joints lock at t = {time:.6g} s: inputs drive {given}, and {joint} cannot "
+            f"follow: {behind:.3g} s later it is open by {abs(after.residual[k]):.3g} (m or rad); expected motions within reach; "
+            "change the input, or lengths"
         )
 
 

@@ -18,8 +18,16 @@ def wrong_ways(equations: Equations, samples: Sequence[Moment], rtol: float) -> 
     wheels = [g for g in equations.assembly.groups if g.cls.only_pushes]
     notes, times = [], [m.time for m in samples]
     for groups, force, words in (
-        (wires, _pushes, "pushes by up to {:.3g} N from {}: a real one goes slack; pretension it, or set tension_only=True if it is a wire"),
-        (wheels, _pulls, "is held on its plane by up to {:.3g} N from {}: a real one lifts off; the motion is valid before"),
+        (
+            wires,
+            _pushes,
+            "pushes by up to {:.3g} N from {}: a real one goes slack; pretension it, or set tension_only=True if it is a wire",
+        ),
+        (
+            wheels,
+            _pulls,
+            "is held on its plane by up to {:.3g} N from {}: a real one lifts off; the motion is valid before",
+        ),
     ):
         if groups:
             values = np.array([force(equations, groups, m) for m in samples])

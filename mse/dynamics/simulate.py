@@ -111,7 +111,8 @@ def simulate(
                 return task.finished(run.to(sample, begin, times, watch, task.tell, file))
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
-            f"{asked_for}, which need {{}} for outputs and poses", "take a larger dt, or record='run.npy' to keep outputs on disk",
+            f"{asked_for}, which need {{}} for outputs and poses",
+            "take a larger dt, or record='run.npy' to keep outputs on disk",
         )  # fmt: skip
         sample, begin = run.begin(system, start, initial)
         return task.finished(run.to(sample, begin, times, watch, task.tell))
@@ -332,8 +333,8 @@ class Run:
         quick = f", and {found.words}" if (found := fastest_motion(e, begin.state, begin.v, begin.time)) else ""
         return (
             f"{none}; "
-            f"{self.topology.coordinate_names[fastest]} moves fastest ({begin.v[fastest]:.3g} a second){quick}; expected a motion "
-            f"that stays finite and smooth; look for a stiffness of the wrong sign, or a law that jumps; {ended}"
+            f"{self.topology.coordinate_names[fastest]} moves fastest ({begin.v[fastest]:.3g} a second){quick}; expected a "
+            f"motion that stays finite and smooth; look for a stiffness of the wrong sign, or a law that jumps; {ended}"
         )
 
     def _add(self, moment: Moment) -> None:

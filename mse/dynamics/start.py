@@ -170,7 +170,7 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
         far += [np.linalg.norm(way[:3]) / size, np.linalg.norm(way[3:])]
 
     def brought(here: Evaluation, first: np.ndarray, last: np.ndarray, shares: tuple[float, float]) -> Evaluation:
-        """The system with the chosen coordinates brought from values to others, and bodies by a share of their ways to another."""
+        """The system with chosen coordinates brought from values to others, bodies from one share of their ways to another."""
         turned = np.abs(last - first)[coordinates.turns[chosen]].max(initial=0.0)
         stages = max(1, int(np.ceil(max([turned, *((shares[1] - shares[0]) * x for x in far)]) / _AT_ONCE)))
         for k in range(1, stages + 1):

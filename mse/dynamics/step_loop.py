@@ -218,10 +218,12 @@ class MotionLoop(Shown):
         """Refuse to go on in a system that is another one now, as the loop keeps what it was made of."""
         changed = self._run.source.differences(self._system)
         if changed != {}:
-            what = "its objects or how they are connected" if changed is None else f"parameters of {next(iter(changed))}"
+            what = (
+                "its objects or how they are connected" if changed is None else f"parameters of {next(iter(changed))}"
+            )
             raise ModelError(
-                f"{self.name}: {what} changed at t = {self.time:g} s, and the loop has those of its begin; expected a system that "
-                "stays as it was; take inputs for what changes on the way, or go on in another loop, with "
+                f"{self.name}: {what} changed at t = {self.time:g} s, and the loop has those of its begin; expected a system "
+                "that stays as it was; take inputs for what changes on the way, or go on in another loop, with "
                 "start=loop.state() if objects are the same"
             )
 

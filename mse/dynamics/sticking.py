@@ -17,8 +17,8 @@ from .moments import Moment, Step
 _SHORT, _IN_A_ROW = 1e-2, 100
 # Of the largest speed so far: slower is at rest.  With a tenth and ten times of it tests/dynamics/test_sticking.py passes.
 _REST = 1e-3
-# Factor on velocities, by which forces change if laws do not jump at zero, and their share that may be left.  With a hundredth and
-# a hundred times of the first tests/dynamics/test_sticking.py passes.
+# Factor on velocities, by which forces change if laws do not jump at zero, and their share that may be left.  With a hundredth
+# and a hundred times of the first tests/dynamics/test_sticking.py passes.
 _SLOWER, _LEFT = 1e-6, 0.5
 
 
@@ -61,7 +61,8 @@ class Sticking:
                 law = "dissipation" if part.cls.defines("dissipation") else "power"
                 return (
                     f"{obj.label}: its law {law} jumps where its velocity is zero, by {np.abs(near[k]).max():.3g} N, and at "
-                    f"t = {moment.time:.6g} s the motion comes to rest there, where a force between both would hold it; expected forces "
-                    "that are smooth in velocities, such as F v/sqrt(v^2 + v0^2) with a small speed v0, of the dissipation F sqrt(v^2 + v0^2); round the law off"
+                    f"t = {moment.time:.6g} s the motion comes to rest there, where a force between both would hold it; "
+                    "expected forces that are smooth in velocities, such as F v/sqrt(v^2 + v0^2) with a small speed v0, of the "
+                    "dissipation F sqrt(v^2 + v0^2); round the law off"
                 )
         return ""

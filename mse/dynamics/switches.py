@@ -79,8 +79,8 @@ class Switches:
         self._short = self._short + 1 if near.any() and h < _SHORT * self._longest else 0
         if self._short >= _IN_A_ROW:
             raise ModelError(
-                f"{self._owners[int(near.argmax())]}: its law chatters at t = {step.begin.time:.6g} s: {self._short} steps in a row "
-                f"begin where it changes its formula, the last one of {h:.2g} s; {_REMEDY}"
+                f"{self._owners[int(near.argmax())]}: its law chatters at t = {step.begin.time:.6g} s: {self._short} steps in a "
+                f"row begin where it changes its formula, the last one of {h:.2g} s; {_REMEDY}"
             )
 
     def words(self, moment: Moment) -> str:
@@ -90,4 +90,7 @@ class Switches:
         k = int(found.argmin())
         if found[k] > _BESIDE * self.equations.measure.size:
             return ""
-        return f"{self._owners[k]}: no step from t = {moment.time:.6g} s passes the change of its formula next to there; {_REMEDY}"
+        return (
+            f"{self._owners[k]}: no step from t = {moment.time:.6g} s passes the change of its formula next to there; "
+            f"{_REMEDY}"
+        )

@@ -434,7 +434,9 @@ class Trajectory(Showing, TimeResponse):
             paths = dict.fromkeys(path for one in each for path in one[kind])
             own = {path: np.array([one[kind].get(path, 0.0) for one in each]) for path in paths}
             found[kind] = self._named("object", own)
-        return Named("energy", found, lambda all_: self._table("energy", {k: sum(x.values()) for k, x in all_.items() if x}))
+        return Named(
+            "energy", found, lambda all_: self._table("energy", {k: sum(x.values()) for k, x in all_.items() if x})
+        )
 
     def _named(self, what: str, found: dict[str, np.ndarray]) -> Named[np.ndarray]:
         """Arrays (t,) in J by name, which show how far each goes."""

@@ -12,8 +12,8 @@ from .parameters import Array, Real
 # Of a right angle, in rad: a disc that lies flatter has no lowest point.  With a hundredth and a hundred times of it
 # tests/elements/test_rolling.py passes.
 _FLAT = 1e-6
-# The same for one near to which no steps may be found; discs that fall straight come to 1e-4 at rtol = 1e-9.  With a tenth and ten
-# times of it tests/dynamics/test_wheels.py::test_a_disc_that_falls_flat_is_named passes.
+# The same for one near to which no steps may be found; discs that fall straight come to 1e-4 at rtol = 1e-9.  With a tenth and
+# ten times of it tests/dynamics/test_wheels.py::test_a_disc_that_falls_flat_is_named passes.
 _NEARLY_FLAT = 1e-2
 _CORNERS = 24  # of the circle that is drawn
 
@@ -87,8 +87,8 @@ class RollingDisc(Rolling):
         if lean > _NEARLY_FLAT:
             return ""
         return (
-            f"{self.label} has fallen to {lean:.1g} rad from flat on its plane, where no point is the lowest and the one that touches "
-            "runs around without limit; expected a disc that stays up; end the run before, with until"
+            f"{self.label} has fallen to {lean:.1g} rad from flat on its plane, where no point is the lowest and the one that "
+            "touches runs around without limit; expected a disc that stays up; end the run before, with until"
         )
 
     def _lean(self, frames):

@@ -53,7 +53,9 @@ def test_what_vibrates_is_followed():
 
 
 def test_a_vibration_that_no_step_follows_is_named():
-    with pytest.raises(MotionError, match=r"keeps rtol = .*, and slide lets .* vibrate at 2\.25e\+05 Hz; expected") as caught:
+    with pytest.raises(
+        MotionError, match=r"keeps rtol = .*, and slide lets .* vibrate at 2\.25e\+05 Hz; expected"
+    ) as caught:
         carts(stiffness=1e12).simulate(
             duration=100.0, dt=50.0, initial={"slide.displacement": 1e-3}, method="implicit", rtol=1e-11, progress=False
         )

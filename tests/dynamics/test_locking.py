@@ -1,4 +1,4 @@
-"""Prescribed motions beyond what joints can follow: a run ends close to there, and says where, what is driven, and which joint."""
+"""Prescribed motions beyond what joints can follow: a run ends close to there, and names time, input and joint."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,9 @@ def outwards(t):
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 def test_an_arm_beyond_its_reach_locks_where_it_is_straight(method):
     """sqrt(1 - 0.42^2) = 0.907524, at 0.537621 s."""
-    with pytest.raises(MotionError, match=r"joints lock at t = 0\.537621 s: inputs drive tip\.x = 0\.907524, and ") as caught:
+    with pytest.raises(
+        MotionError, match=r"joints lock at t = 0\.537621 s: inputs drive tip\.x = 0\.907524, and "
+    ) as caught:
         arm(method, to=outwards)
     assert "it is open by" in str(caught.value)
     assert caught.value.motion.time[-1] == pytest.approx(0.5)

@@ -89,7 +89,10 @@ def test_a_loop_steps_by_the_method_of_one_run():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda s: s.add(mse.RigidBody("other", mass=1.0)), "its objects or how they are connected changed at t = 0.1 s"),
+        (
+            lambda s: s.add(mse.RigidBody("other", mass=1.0)),
+            "its objects or how they are connected changed at t = 0.1 s",
+        ),
         (lambda s: setattr(s["load"], "mass", 3.0), "parameters of load changed at t = 0.1 s"),
         (lambda s: setattr(s, "gravity", (0, 0, -1.0)), "changed at t = 0.1 s"),
     ],

@@ -16,14 +16,20 @@ def hopping(speed, **wire):
     wire = mse.Wire("wire", length=1.0, radius=1e-3, young_modulus=100.0 / area, poisson_ratio=0.3, **wire)
     s.add(wire, between=(s.ground, mass))
     return s.simulate(
-        duration=0.6, dt=0.01, initial={"guide.displacement": -1.1, "guide.displacement'": speed}, rtol=1e-8, progress=False
+        duration=0.6,
+        dt=0.01,
+        initial={"guide.displacement": -1.1, "guide.displacement'": speed},
+        rtol=1e-8,
+        progress=False,
     )
 
 
 def test_a_wire_that_pushes_is_noted_with_the_times():
     """z = 2 0.1 sin(10 t) is above 0.1 from 0.05236 to 0.26180 s, and pushes by 10 N at most."""
     (note,) = hopping(2.0).notes
-    assert note.startswith("wire pushes by up to 9.99 N from 0.06 to 0.26 s: a real one goes slack; pretension it, or set tension_only")
+    assert note.startswith(
+        "wire pushes by up to 9.99 N from 0.06 to 0.26 s: a real one goes slack; pretension it, or set tension_only"
+    )
 
 
 @pytest.mark.parametrize(("speed", "wire"), [(0.9, {}), (2.0, {"tension_only": True})])
@@ -39,7 +45,10 @@ def pulled_ball(amplitude):
     s.add(mse.Prismatic("lift", motor="position"), between=(plane, s.ground))
     s.add(mse.RollingSphere("sphere", radius=0.5), between=(ball, plane))
     return s.simulate(
-        duration=1.0, dt=0.01, inputs={"lift.displacement": lambda t: amplitude * (1.0 - np.cos(10.0 * t))}, progress=False
+        duration=1.0,
+        dt=0.01,
+        inputs={"lift.displacement": lambda t: amplitude * (1.0 - np.cos(10.0 * t))},
+        progress=False,
     )
 
 

@@ -232,7 +232,11 @@ def test_a_beginning_unlike_the_prescribed_motion_is_refused():
         system.simulate(duration=1.0, dt=0.5, inputs=inputs, start=system.find_working_point())
 
 
-POLES = [(lambda t: 1.0 / (1.0 - t), "1"), (lambda t: np.tan(t), r"1\.5708"), (lambda t: (1.0231 - t) ** -2.0, r"1\.0231")]
+POLES = [
+    (lambda t: 1.0 / (1.0 - t), "1"),
+    (lambda t: np.tan(t), r"1\.5708"),
+    (lambda t: (1.0231 - t) ** -2.0, r"1\.0231"),
+]
 
 
 def slid(function, method=None):
@@ -247,7 +251,9 @@ def slid(function, method=None):
 @pytest.mark.parametrize(("function", "at"), POLES)
 def test_a_motion_with_a_pole_is_named_with_its_time(function, at, method):
     """Implicit steps of such a slide are so long that they pass it."""
-    with pytest.raises(MotionError, match=rf"input 'rail\.displacement' grows without limit towards t = {at} s") as caught:
+    with pytest.raises(
+        MotionError, match=rf"input 'rail\.displacement' grows without limit towards t = {at} s"
+    ) as caught:
         slid(function, method)
     motion = caught.value.motion
     np.testing.assert_allclose(motion["rail.displacement"], function(motion.time), rtol=1e-9)

@@ -135,7 +135,9 @@ def test_initial_values_that_joints_contradict_are_refused_by_name():
 
 def test_a_state_of_another_system_is_refused():
     state = pendulum().simulate(duration=0.5, dt=0.5).final_state
-    with pytest.raises(ModelError, match=r"start is a state of a system with other objects \(bob is in one of them only"):
+    with pytest.raises(
+        ModelError, match=r"start is a state of a system with other objects \(bob is in one of them only"
+    ):
         book.double_pendulum().simulate(duration=0.5, dt=0.5, start=state)
 
 
@@ -226,6 +228,8 @@ def test_more_samples_than_memory_are_refused_with_both_numbers(more):
 
 def test_samples_whose_poses_do_not_fit_are_refused_with_both_numbers(monkeypatch):
     monkeypatch.setattr("mse.analysis.resources.free_memory", lambda: 1.25e7)
-    message = r"duration 100 s with dt 0\.001 s makes 100001 samples, .* poses; .*; take a larger dt, or record='run\.npy'"
+    message = (
+        r"duration 100 s with dt 0\.001 s makes 100001 samples, .* poses; .*; take a larger dt, or record='run\.npy'"
+    )
     with pytest.raises(ModelError, match=message):
         pendulum().simulate(duration=100.0, dt=1e-3, progress=False)

@@ -170,12 +170,16 @@ def creeping(method):
 def test_a_law_that_chatters_is_named(monkeypatch, name, factor):
     value = getattr(switches, name)
     monkeypatch.setattr(switches, name, type(value)(factor * value))
-    with pytest.raises(mse.MotionError, match=r"'vee': its law chatters at t = .*; expected forces that are continuous"):
+    with pytest.raises(
+        mse.MotionError, match=r"'vee': its law chatters at t = .*; expected forces that are continuous"
+    ):
         creeping("explicit")
 
 
 @pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
 def test_a_change_of_formula_that_no_step_passes_is_named(monkeypatch, factor):
     monkeypatch.setattr(switches, "_BESIDE", factor * switches._BESIDE)
-    with pytest.raises(mse.MotionError, match=r"'vee': no step from t = .* passes the change of its formula next to there"):
+    with pytest.raises(
+        mse.MotionError, match=r"'vee': no step from t = .* passes the change of its formula next to there"
+    ):
         creeping("implicit")

@@ -63,7 +63,9 @@ class NoConstraint(Slider):
 def test_a_law_that_gives_no_number_is_named_with_place_and_time(cls, law, method):
     s = mse.MSystem("slope")
     s.add(cls("slider"), between=(s.ground,))
-    with pytest.raises(mse.MotionError, match=f"slider.*its {law} is nan at t = 1.*frame 'seat' at .*x.* = 0.50") as caught:
+    with pytest.raises(
+        mse.MotionError, match=f"slider.*its {law} is nan at t = 1.*frame 'seat' at .*x.* = 0.50"
+    ) as caught:
         s.simulate(duration=3.0, dt=0.25, method=method, progress=False)
     motion = caught.value.motion
     assert motion.time[-1] >= 0.75

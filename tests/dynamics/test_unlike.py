@@ -29,7 +29,10 @@ def state(system):
     ("other", "message"),
     [
         (lambda: hanging(mse.Revolute("hinge", axis=(1, 0, 0)), stiffness=2.0), r"\(axis of hinge was .* and is .*\)"),
-        (lambda: hanging(mse.Spherical("hinge"), stiffness=2.0), r"\(hinge was a mse\.Revolute and is a mse\.Spherical"),
+        (
+            lambda: hanging(mse.Spherical("hinge"), stiffness=2.0),
+            r"\(hinge was a mse\.Revolute and is a mse\.Spherical",
+        ),
         (lambda: hanging(mse.Revolute("hinge", axis=(0, 1, 0))), r"\(spring is in one of them only"),
     ],
 )

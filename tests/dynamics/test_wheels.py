@@ -132,6 +132,8 @@ def test_a_disc_that_falls_flat_is_named(monkeypatch, factor):
     """Without spin it falls straight; the rim that touches goes over to the other side when it is flat."""
     monkeypatch.setattr(rolling, "_NEARLY_FLAT", factor * rolling._NEARLY_FLAT)
     system = wheel(Pose.dz(R) @ Pose.rx(1.4))
-    with pytest.raises(mse.MotionError, match=r"'disc' has fallen to .* rad from flat on its plane, .*; the motion ends") as caught:
+    with pytest.raises(
+        mse.MotionError, match=r"'disc' has fallen to .* rad from flat on its plane, .*; the motion ends"
+    ) as caught:
         system.simulate(duration=1.0, dt=0.01, rtol=1e-6, progress=False)
     assert caught.value.motion["free.ax"][-1] > 1.5
