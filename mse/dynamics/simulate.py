@@ -167,7 +167,8 @@ class Run:
             here = self.here
         elif isinstance(start, WorkingPoint):
             refuse_other("working point", (start._topology, start._topology.source), (self.topology, self.source))
-            v[e.size - self.topology.internal :] = start._assembly.flows
+            v = np.zeros(start._assembly.size)  # of a system whose actuators may link frames that move here
+            v[len(v) - self.topology.internal :] = start._assembly.flows
             state, v = carried(start.state, v, start._topology, e.assembly)
             here = e.evaluation(state)
         elif isinstance(start, MotionState):

@@ -173,3 +173,13 @@ def test_what_winds_up_on_the_way_is_wound_up():
     motion = s.simulate(duration=1e-6, dt=1e-6, initial={"hinge.angle": 50.0}, outputs=["hinge.angle"], progress=False)
     stiffness = s["wire"].torsional_stiffness
     assert motion.energy["elastic"][0] == pytest.approx(0.5 * stiffness * 50.0**2, rel=1e-9)
+
+
+def test_a_working_point_is_a_start_of_what_an_actuator_moves_from_there():
+    """The actuator links both frames in the working point, where the driven body is no unit of its own."""
+    s = mse.MSystem("driven", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    s.add(mse.PositionActuator("drive"), between=(body, s.ground))
+    found = first(s, start=s.find_working_point(progress=False), inputs={"drive.x": lambda t: 0.1 * np.sin(t)})
+    assert found.at(1e-3).poses["body.center"].o[0] == pytest.approx(0.1 * np.sin(1e-3), abs=1e-12)
+    assert found.velocities("body.center")[0, 0] == pytest.approx(0.1, rel=1e-9)
