@@ -16,7 +16,7 @@ from .implicit import ImplicitStepper
 from .jacobian import Jacobian
 
 # Radians of the fastest motion in a run, a sixth of which is the number of explicit steps that are stable: beyond it steps are
-# implicit if that motion dies out or is at rest.  With half and with twice of it tests/dynamics/test_fast_motions.py passes.
+# implicit if that motion dies out or is at rest.  With half and with twice of it tests/dynamics/test_methods.py passes.
 _FAST = 1e5
 METHODS = {"explicit": "explicit, order 8", "implicit": "implicit, order 5"}
 

@@ -13,7 +13,7 @@ from .parameters import Array, Real
 # tests/elements/test_rolling.py passes.
 _FLAT = 1e-6
 # The same for one near to which no steps may be found; discs that fall straight come to 1e-4 at rtol = 1e-9.  With a tenth and
-# ten times of it tests/dynamics/test_wheels.py::test_a_disc_that_falls_flat_is_named passes.
+# ten times of it tests/elements/test_rolling.py::test_a_disc_that_falls_flat_is_named passes.
 _NEARLY_FLAT = 1e-2
 _CORNERS = 24  # of the circle that is drawn
 

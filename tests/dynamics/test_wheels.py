@@ -7,7 +7,6 @@ from scipy.spatial.transform import Rotation
 import mse
 from example_scripts import example
 from mse import Pose
-from mse.elements import rolling
 from mse.kernels.rotations import inverse_left_jacobian
 
 R = 0.5
@@ -125,15 +124,3 @@ def test_a_bicycle_weaves_and_capsizes():
     weave, capsize = example("bicycle").trace.limits
     assert weave == pytest.approx(4.292382536, abs=1e-6)
     assert capsize == pytest.approx(6.024262015, abs=2e-5)
-
-
-@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
-def test_a_disc_that_falls_flat_is_named(monkeypatch, factor):
-    """Without spin it falls straight; the rim that touches goes over to the other side when it is flat."""
-    monkeypatch.setattr(rolling, "_NEARLY_FLAT", factor * rolling._NEARLY_FLAT)
-    system = wheel(Pose.dz(R) @ Pose.rx(1.4))
-    with pytest.raises(
-        mse.MotionError, match=r"'disc' has fallen to .* rad from flat on its plane, .*; the motion ends"
-    ) as caught:
-        system.simulate(duration=1.0, dt=0.01, rtol=1e-6, progress=False)
-    assert caught.value.motion["free.ax"][-1] > 1.5
