@@ -147,7 +147,12 @@ class Equations:
         at, force = here.configuration, np.zeros(self.size + 1)  # the last one is the ground
         moving = self.frame_motions(at, v)[0]
         for g in groups:
-            np.subtract.at(force, self.assembly.rows[g.number], self.assembly.evaluate(g, at, 1)[1])
+            energy, gradient, _ = self.assembly.evaluate(g, at, 1)
+            if not np.isfinite(
+                energy
+            ).all():  # where slopes may be finite, as behind a condition that returns no number
+                gradient = np.full_like(gradient, np.nan)
+            np.subtract.at(force, self.assembly.rows[g.number], gradient)
         damped, driven = 0.0, self._power_without_energy(groups, at, v, moving)
         for part in parts:
             if part.has_damping and v.any():

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..elements.base import MObject
 from ..elements.joint_base import FreeJoint
-from ..errors import ModelError
 from ..kernels import joints, masses, multibody, springs
 from ..kernels.jit import writable
 from ..kernels.multibody import GOOD, Model, Work
@@ -19,7 +18,7 @@ from ..model.configuration import State
 from ..model.groups import Group
 from ..model.joint_assembly import CLOSED, OPEN
 from .accelerations import Equations
-from .charts import Settled, StepFailed, displaced, open_at
+from .charts import JointsOpen, Settled, StepFailed, displaced, open_at
 from .elimination import eliminated
 
 # Pivots of rows relative to those of rows alone, below which rows depend on others, and of bodies relative to their terms, below
@@ -136,7 +135,7 @@ class BodiesChart:
         self._independent = chosen
         distance, speed, open_by, _ = self._gaps.tolist()
         if not open_by <= OPEN * e.measure.outermost:
-            raise ModelError(open_at(e.evaluation(displaced(self._state, y[:n]), t), t))
+            raise JointsOpen(open_at(e.evaluation(displaced(self._state, y[:n]), t), t))
         o, u = work.o.copy(), work.u.copy()
         memory = e.assembly.followed(*e.topology.frame_poses(o, u), self._state.memory)
         state = State(o, u, self._state.q, memory)

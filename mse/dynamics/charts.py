@@ -24,6 +24,10 @@ class StepFailed(Exception):
     """No step from here on keeps the tolerance."""
 
 
+class JointsOpen(ModelError):
+    """Constraints cannot be restored."""
+
+
 class Settled(NamedTuple):
     """State and velocities where constraints hold, and by which distance (m) and speed (m/s) they were open before."""
 
@@ -89,7 +93,7 @@ class Chart:
             return Settled(here.state, permitted(e, here, v, t), 0.0, speed)
         found = restored(here)
         if found is None:
-            raise ModelError(open_at(here, t))
+            raise JointsOpen(open_at(here, t))
         return Settled(found.state, permitted(e, found, v, t), float(np.abs(here.distances[0]).max()), speed)
 
 

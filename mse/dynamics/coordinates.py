@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -67,12 +67,9 @@ class NamedCoordinates:
         for k, (low, high) in self._limits.items():
             low, high = (-np.inf if low is None else low), (np.inf if high is None else high)
             outside = (values[:, k] < low) | (values[:, k] > high)
-            ends = np.flatnonzero(np.diff(np.concatenate([[False], outside, [False]]).astype(int))).reshape(-1, 2)
-            if len(ends):
-                spans = [f"{times[a]:.6g} to {times[b - 1]:.6g} s" for a, b in ends[:_SHOWN].tolist()]
-                more = f" and {len(ends) - _SHOWN} more times" if len(ends) > _SHOWN else ""
+            if spans := intervals(times, outside):
                 notes.append(
-                    f"{self.names[k]} is beyond its limits {low:g} to {high:g} {self.units[k]} from {', '.join(spans)}{more}: "
+                    f"{self.names[k]} is beyond its limits {low:g} to {high:g} {self.units[k]} from {spans}: "
                     "nothing stops a joint there"
                 )
         return notes
@@ -96,3 +93,10 @@ class NamedCoordinates:
         slopes, arms = slopes[e, r].reshape(-1, 6), (at.o[g.frames] - at.reference[body])[e]
         slopes[:, 3:] += cross(arms.reshape(-1, 3), slopes[:, :3])
         return values[e, r], slopes.reshape(-1, 2, 6), body[e]
+
+
+def intervals(times: Sequence[float], inside: np.ndarray) -> str:
+    """In words: the intervals of times (s) at all samples of which something is so; "" where it never is."""
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int))).reshape(-1, 2)
+    spans = [f"{times[a]:.6g} to {times[b - 1]:.6g} s" for a, b in ends[:_SHOWN].tolist()]
+    return ", ".join(spans) + (f" and {len(ends) - _SHOWN} more times" if len(ends) > _SHOWN else "")

@@ -39,6 +39,10 @@ _ELSEWHERE, _TRIES = 0.87, 8
 # of it tests/dynamics/test_implicit.py and tests/dynamics/test_jumps.py pass.
 _AT_REST = np.sqrt(EPS)
 _LONG = 1.0  # s, of what hardly moves: parts of it may be fast (tests/dynamics/test_jumps.py)
+# A run ends when it would take more than so many steps of the present length, and so many steps in a row have said so: at the
+# beginning and behind a jump some ten steps are that short, and they grow while a fast part dies out.  With a tenth and ten times
+# of either tests/dynamics/test_implicit.py passes.
+_HOPELESS, _IN_A_ROW = 1e7, 100
 _ORDER = 8.0
 _STAGES = range(1, dop853.N_STAGES)
 _BETWEEN = range(dop853.N_STAGES, dop853.N_STAGES_EXTENDED)  # what interpolation needs beside them
@@ -47,7 +51,7 @@ _EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
 _ERRORS = np.array([dop853.E5[:-1], dop853.E3[:-1]])
 
 
-def pace(fastest: float, pulled: float, size: float) -> float:
+def speed_scale(fastest: float, pulled: float, size: float) -> float:
     """The speed (m/s) that steps are measured by: that of what moves fastest, or soon will; at rest one ``size`` (m) a second."""
     speed = max(fastest, pulled)
     return speed if speed > _AT_REST * size else size
@@ -58,6 +62,26 @@ def idle(pace: float, time: float) -> float:
     return NOTHING * max(min(pace, _LONG), abs(time))
 
 
+class Pace:
+    """Ends a run ``until`` a time (s) whose steps stay so short that it would not end in a day."""
+
+    def __init__(self, until: float | None):
+        self._until = until
+        self._short, self._first = 0, 0.0  # steps in a row that were too short, none twice as long as the first
+
+    def kept(self, step: Step) -> Step:
+        """A step that was made; :class:`StepFailed` if it is one of too many short ones."""
+        h = step.end.time - step.begin.time
+        short = self._until is not None and (self._until - step.end.time) > _HOPELESS * h
+        if short and self._short and h < 2.0 * self._first:
+            self._short += 1
+        else:
+            self._short, self._first = int(short), h
+        if self._short > _IN_A_ROW:
+            raise StepFailed
+        return step
+
+
 class Stepper:
     """Steps of a system with a relative tolerance; many may be made at once if a run goes ``until`` a time (s)."""
 
@@ -65,11 +89,14 @@ class Stepper:
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         self.equations, self.rtol, self._until = equations, rtol, until
-        self._bodies = Bodies.of(equations)
+        self._bodies, self._pace = Bodies.of(equations), Pace(until)
         self._tree = TreeSteps.of(self._bodies, rtol, (_SLOW, NOTHING, _TURN, _SAFE, _LEAST, _MOST))
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`StepFailed` where there is none."""
+        return self._pace.kept(self._made(begin))
+
+    def _made(self, begin: Moment) -> Step:
         if self._tree is not None:
             with suppress(NotElementary):
                 return self._tree.step(begin, self._until)
@@ -97,7 +124,7 @@ class _Steps:
         fastest = np.abs(metric * begin.v).max(initial=0.0)
         # a speed that these accelerations reach within the size of the system: motions at rest have none of their own
         pulled = np.sqrt(measure.size * np.abs(metric * first[n : 2 * n]).max(initial=0.0))
-        self._speed = pace(float(fastest), float(pulled), measure.size)
+        self._speed = speed_scale(float(fastest), float(pulled), measure.size)
         tolerances = np.concatenate([measure.size / metric, _SLOW * self._speed / metric, [np.inf, np.inf]])
         self._tolerances = rtol * tolerances
         turn = np.abs(begin.v[: 6 * (equations.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]).max(initial=0.0)

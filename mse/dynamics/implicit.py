@@ -22,7 +22,7 @@ from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING, left_by_rounding
 from .accelerations import Equations
 from .charts import Chart, Settled, StepFailed, displaced
-from .explicit import _TURN, idle, pace
+from .explicit import _TURN, Pace, idle, speed_scale
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
 
@@ -48,10 +48,6 @@ _ESTIMATED, _POWER = 0.1, 2.0 / 3.0
 _SAFE, _LEAST, _MOST = 0.9, 0.2, 8.0
 _ITERATIONS = 10
 _ORDER = 4.0  # of the estimate
-# A run ends when it would take more than so many steps of the present length, and so many steps in a row have said so, of which
-# none was twice as long as the first: they grow while a fast part dies out.  With a tenth and ten times of either
-# tests/dynamics/test_implicit.py passes.
-_HOPELESS, _IN_A_ROW = 1e7, 100
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
 
 
@@ -76,22 +72,12 @@ class ImplicitStepper:
     nodes = np.append(0.0, _NODES)  # in a step, from 0 to 1, where it sees forces
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
-        self.equations, self.rtol, self._until = equations, rtol, until
-        self._short, self._first = 0, 0.0  # steps in a row that were too short, and the length of the first
+        self.equations, self.rtol = equations, rtol
+        self._pace = Pace(until)
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`.StepFailed` where there is none."""
-        found = _Steps(self.equations, self.rtol, begin).taken()
-        end = found.end.time
-        h = end - begin.time
-        short = self._until is not None and (self._until - end) > _HOPELESS * h
-        if short and self._short and h < 2.0 * self._first:
-            self._short += 1
-        else:
-            self._short, self._first = int(short), h
-        if self._short > _IN_A_ROW:
-            raise StepFailed
-        return found
+        return self._pace.kept(_Steps(self.equations, self.rtol, begin).taken())
 
 
 class _Steps:
@@ -117,7 +103,7 @@ class _Steps:
         self._v = self._metric * begin.v
         fastest = float(np.abs(self._v).max(initial=0.0))
         pulled = float(np.sqrt(self._size * self._pull()))
-        self._speed = pace(fastest, pulled, self._size)
+        self._speed = speed_scale(fastest, pulled, self._size)
         self._tolerance = rtol
         self._accelerate(min(begin.step or _FIRST * self._size / self._speed, 1.0 / NOTHING))
         self._estimated = max(_ESTIMATED * rtol**_POWER, 10.0 * EPS)

@@ -174,6 +174,18 @@ class InputForces:
         """Second derivatives (m,) of the residuals."""
         return self._on_constraints(self._three(time)[:, 2])
 
+    def pole(self, begin: float, end: float) -> str:
+        """In words: which prescribed motion grows without limit between two times (s); "" for none."""
+        return next(filter(None, (s.pole(begin, end) for s in self._signals.values())), "")
+
+    def peaks(self, begin: float, end: float) -> bool:
+        """Whether a prescribed motion changes sign between two times (s), or is larger in their middle: it may have a pole."""
+        for signal in self._signals.values():
+            first, middle, last = (signal.at(t)[0] for t in (begin, 0.5 * (begin + end), end))
+            if first * last < 0.0 or abs(middle) > abs(first) + abs(last):
+                return True
+        return False
+
     def broken(self, time: float) -> str:
         """In words: which prescribed motion jumps or has a kink next to a time (s); "" for none."""
         return next(filter(None, (s.broken(time) for s in self._signals.values())), "")

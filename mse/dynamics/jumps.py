@@ -133,11 +133,21 @@ def hides(function: Callable[[float], float], nodes: np.ndarray, samples: np.nda
             return True
         inside = samples[0] + step * np.arange(np.ceil(first), np.floor(last) + 1.0)
         times = np.append(times, inside[(inside >= begin) & (inside <= end)])
-    values = np.array([function(t) for t in times.tolist()])
-    known = np.array([function(t) for t in nodes.tolist()])
+    values = np.array([_read(function, t) for t in times.tolist()])
+    known = np.array([_read(function, t) for t in nodes.tolist()])
+    times, values = times[~np.isnan(values)], values[~np.isnan(values)]
+    if np.isnan(known).any() or not len(values):
+        return False  # the step itself says what is wrong
     most, least = max(values.max(), known.max()), min(values.min(), known.min())
     missed = np.abs(values - np.interp(times, nodes, known)).max()
     return bool(missed > max(_MISSED * (most - least), _STEADY * max(abs(most), abs(least))))
+
+
+def _read(function: Callable[[float], float], time: float) -> float:
+    try:
+        return function(time)
+    except ModelError:
+        return np.nan
 
 
 def largest_jump(function: Callable[[float], float], begin: float, end: float) -> tuple[float, float] | None:

@@ -11,9 +11,13 @@ from ..numerics.precision import NOTHING, left_by_rounding
 from ..validation.arguments import shown
 from .accelerations import Equations
 from .explicit import Stepper
+from .fast_motions import FastMotions, allowed
 from .implicit import ImplicitStepper
 from .jacobian import Jacobian
 
+# Radians of the fastest motion in a run, a sixth of which is the number of explicit steps that are stable: beyond it steps are
+# implicit if that motion dies out or is at rest.  With half and with twice of it tests/dynamics/test_methods.py passes.
+_FAST = 1e5
 METHODS = {"explicit": "explicit, order 8", "implicit": "implicit, order 5"}
 
 
@@ -30,30 +34,37 @@ def stepper(equations: Equations, rtol: float, method: str, until: float | None 
     return ImplicitStepper(equations, rtol, until) if equations.implicit else Stepper(equations, rtol, until)
 
 
-def chosen(equations: Equations, here: Evaluation, v: np.ndarray) -> tuple[str, str]:
-    """The method for a motion that begins in a state at velocities v (n,), and why, as a note of the result."""
+def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, rtol: float) -> tuple[str, str]:
+    """The method for a motion of ``span`` (s) from a state at velocities v (n,), and why, as a note of the result."""
     body = equations.assembly.body
     for part in equations.parts:
         if part.has_mass:
             for el, frames in zip(part.group.elements, part.group.frames, strict=True):
                 if len({body[f] for f in frames} - {0}) > 1:
                     return "implicit", f"steps are implicit, since the inertia of {el.path} couples bodies"
-    name = _held_without_mass(equations, here, v)
+    matrices = Jacobian(equations, here, v)
+    basis = allowed(matrices)
+    if not basis.shape[1]:
+        return "explicit", ""
+    name = _held_without_mass(equations, matrices, basis)
     if name:
         return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
+    motions = FastMotions(equations, here, v, matrices)
+    fastest = motions.fastest()
+    if fastest is None or fastest.rate * span < _FAST:
+        return "explicit", ""
+    # what does vibrate has to be followed, by steps of high order
+    if fastest.decays or motions.at_rest(_FAST / span, rtol * equations.measure.size):
+        return "implicit", f"steps are implicit, since {fastest.words}, to which explicit ones would be tied"
     return "explicit", ""
 
 
-def _held_without_mass(equations: Equations, here: Evaluation, v: np.ndarray) -> str:
+def _held_without_mass(equations: Equations, matrices: Jacobian, basis: np.ndarray) -> str:
     """The coordinate that moves most in a motion without mass on which a stiffness or damping acts; "" without any."""
-    j = Jacobian(equations, here, v)
-    basis = np.linalg.svd(j.rows)[2][len(j.rows) :].T if len(j.rows) else np.eye(j.size)
-    if not basis.shape[1]:
-        return ""
-    values, vectors = eigh(basis.T @ j.mass @ basis)
+    values, vectors = eigh(basis.T @ matrices.mass @ basis)
     light = basis @ vectors[:, values <= left_by_rounding(len(values)) * values.max(initial=0.0)]
     acting = np.zeros(light.shape[1])
-    for matrix in (j.stiffness, j.damping):
+    for matrix in (matrices.stiffness, matrices.damping):
         size = np.abs(matrix).max(initial=0.0)
         if size:
             acting = np.maximum(acting, np.abs(light.T @ matrix @ light).max(axis=0, initial=0.0) / size)

@@ -18,6 +18,7 @@ from ..elements.base import MObject
 from ..elements.joints import Fixed, Joint
 from ..errors import ModelError
 from ..model.topology import Topology
+from ..numerics.precision import EPS
 from ..numerics.record import Expansion, Record
 from ..numerics.recorder import Recorded
 from ..validation.arguments import called, number, numbers, refusal, shown
@@ -31,6 +32,11 @@ _FEWEST = 8  # samples of which every second one has a spline
 # tests/dynamics/test_prescribed.py passes.
 _BESIDE = 1e-7
 _JUMP = 10.0  # times the change that derivatives explain (tests/dynamics/test_prescribed.py)
+# Times at which a function is looked at between two others, next to the largest of which it is looked at again, at most so often;
+# and the growth on the way that only poles have: with a hundredth and a hundred times of it tests/dynamics/test_prescribed.py
+# passes.
+_LOOKS, _ZOOMS, _POLE = 16, 20, 1e6
+_STILL = 3  # times in a row that it may not double on the way (tests/dynamics/test_prescribed.py)
 _USAGE = "a function of t in s"
 
 
@@ -109,6 +115,37 @@ class Signal:
                 self._label, f"{self._name} with rate and acceleration at t = {time:g} s", values, "finite numbers"
             )
         return three
+
+    def pole(self, begin: float, end: float) -> str:
+        """In words: where it grows without limit between two times (s); "" where it does not."""
+        if not callable(self.given):
+            return ""
+        first, low, high = self._size(begin) + self._size(end), begin, end
+        most, at, still = 0.0, begin, 0
+        for _ in range(_ZOOMS):
+            times = np.linspace(low, high, _LOOKS + 1)
+            sizes = [self._size(t) for t in times.tolist()]
+            k = int(np.argmax(sizes))
+            # next to a pole it grows as much as times come nearer, but where one of them was near it by chance
+            still = 0 if sizes[k] > 2.0 * most else still + 1
+            most, at = sizes[k], float(times[k])
+            if still > _STILL or most == np.inf or not high - low > _LOOKS * EPS * abs(high):
+                break
+            low, high = times[max(0, k - 1)], times[min(_LOOKS, k + 1)]
+        if most <= _POLE * first:
+            return ""
+        return (
+            f"{self._label}: {self._name} grows without limit towards t = {at:.6g} s (it is {self.at(begin)[0]:.4g} at "
+            f"t = {begin:.6g} s); expected a motion that stays finite; end the run before, or give another function"
+        )
+
+    def _size(self, time: float) -> float:
+        """|u| at a time (s), infinite where it is no number."""
+        try:
+            u = abs(self.at(time)[0])
+        except ModelError:
+            return np.inf
+        return u if u < np.inf else np.inf
 
     def broken(self, time: float) -> str:
         """In words: how it jumps, or has a kink, next to a time (s); "" where it is smooth."""

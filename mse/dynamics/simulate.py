@@ -24,20 +24,26 @@ from ..statics.working_point import WorkingPoint
 from ..validation.arguments import mapping, names, number, shown
 from ..validation.file_access import file_path
 from .accelerations import Equations
-from .charts import displaced
+from .charts import JointsOpen, displaced
 from .crossings import LEVELS, Watch
 from .explicit import StepFailed
+from .fast_motions import fastest_motion
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
 from .ledger import unaccounted
+from .locking import Locking
 from .methods import checked, chosen, stepper
 from .moments import Moment
+from .one_sided import wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
 from .start import Given, carried, closed, moving, placed, settled
+from .sticking import Sticking
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
+from .undefined import ends_of_range, refuse_undefined
+from .unlike import refuse_other
 
 if TYPE_CHECKING:
     from ..model.system import MSystem, Snapshot
@@ -47,6 +53,7 @@ if TYPE_CHECKING:
 _AHEAD = 1e-3
 # Dense matrices at once: M, G, a basis of the motions that G leaves, and copies of LAPACK (tests/dynamics/test_simulate.py).
 _MATRICES = 10
+_TIMES = 24.0  # bytes a sample: its time, and two numbers while times are made (tests/dynamics/test_simulate.py)
 
 
 @one_thread
@@ -68,6 +75,12 @@ def simulate(
 ) -> Trajectory | TimeResponse:
     """See :meth:`.MSystem.simulate`."""
     steps, dt = checked_times(system, duration, dt)
+    # before anything of that length is made; what outputs and poses need is known later
+    asked_for = f"duration {duration:g} s with dt {dt:g} s makes {steps + 1} samples"
+    refuse_beyond_memory(
+        system.label, _TIMES * (steps + 1), f"{asked_for}, whose times alone need {{}}",
+        "take a larger dt, or several runs, each from the final_state of the one before",
+    )  # fmt: skip
     rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
     method = checked(system.label, method)
     with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
@@ -87,7 +100,7 @@ def simulate(
         first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
         times = first + (before + np.arange(steps + 1)) * dt
         given = InputForces(assembly, inputs, times)
-        run = Run(Equations(topology, assembly, given), source, rtol, outputs, method)
+        run = Run(Equations(topology, assembly, given), source, rtol, outputs, method, duration)
         watch = Watch(run.outputs, crossings, until)
         if record is not None:
             sample, begin = run.begin(system, start, initial)
@@ -98,7 +111,8 @@ def simulate(
                 return task.finished(run.to(sample, begin, times, watch, task.tell, file))
         refuse_beyond_memory(
             system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
-            f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or record='run.npy' to keep outputs on disk",
+            f"{asked_for}, which need {{}} for outputs and poses",
+            "take a larger dt, or record='run.npy' to keep outputs on disk",
         )  # fmt: skip
         sample, begin = run.begin(system, start, initial)
         return task.finished(run.to(sample, begin, times, watch, task.tell))
@@ -123,6 +137,7 @@ class Run:
         rtol: float,
         outputs: Sequence[str] | None,
         method: str | None = None,
+        span: float = 0.0,
     ):
         topology = equations.topology
         refuse_unfit(topology)
@@ -135,11 +150,13 @@ class Run:
         self.coordinates = self.outputs.coordinates
         self.watch: Watch | None = None
         self.file: Recording | None = None
+        self.locking: Locking | None = None
+        self.sticking, self.switches = Sticking(equations), Switches(equations)
         self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
         self.evaluations = 0
-        self.method, self.why = method or "", ""
+        self.method, self.why, self._span = method or "", "", span
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
@@ -149,12 +166,13 @@ class Run:
         if start is None:
             here = self.here
         elif isinstance(start, WorkingPoint):
-            self._refuse_other("working point", start._topology)
-            v[e.size - self.topology.internal :] = start._assembly.flows
+            refuse_other("working point", (start._topology, start._topology.source), (self.topology, self.source))
+            v = np.zeros(start._assembly.size)  # of a system whose actuators may link frames that move here
+            v[len(v) - self.topology.internal :] = start._assembly.flows
             state, v = carried(start.state, v, start._topology, e.assembly)
             here = e.evaluation(state)
         elif isinstance(start, MotionState):
-            self._refuse_other("state", start._topology)
+            refuse_other("state", (start._topology, start._source), (self.topology, self.source))
             moment, time = start._moment, start.time
             state, v = carried(moment.state, moment.v, start._topology, e.assembly)
             unchanged = start._source.differences(system) == {} and not given and state is moment.state
@@ -188,18 +206,8 @@ class Run:
         return first, first
 
     def _choose(self, here: Evaluation, v: np.ndarray, method: str) -> None:
-        self.method, self.why = (method, "") if method else chosen(self.equations, here, v)
+        self.method, self.why = (method, "") if method else chosen(self.equations, here, v, self._span, self.rtol)
         self.equations.implicit = self.method == "implicit"
-
-    def _refuse_other(self, what: str, other: Topology) -> None:
-        if self.topology.same_frames(other) and self.topology.internal == other.internal:
-            return
-        one, two = self.topology.frame_labels, other.frame_labels
-        differ = next((n for n in [*two, *one] if (n in one) != (n in two)), "their coordinates")
-        raise ModelError(
-            f"{self.label}: start is a {what} of a system with other objects ({differ} is in one of them only); expected one "
-            "of this system; parameters may have changed, objects may not"
-        )
 
     # -- steps ------------------------------------------------------------------------------------------------
     def to(
@@ -208,8 +216,9 @@ class Run:
     ) -> Trajectory | TimeResponse:  # fmt: skip
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
-        switches = Switches(self.equations)
+        switches = self.switches
         jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None), times)
+        self.locking = Locking(self.equations, float(times[0]), float(times[-1]))
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
         if file is not None:
             self._in(file, begin)
@@ -224,6 +233,7 @@ class Run:
         try:
             while k <= steps and end is None:
                 step = jumps.step(maker, switches, begin)
+                self.locking.refuse_pole(step)
                 self.begins.append(step.begin)
                 self.evaluations += step.evaluations
                 end = watch.between(step, sample.time, times[-1])
@@ -236,6 +246,9 @@ class Run:
                 begin = step.end
                 if file is not None:
                     self._write(begin, end is not None)
+                if end is None and k <= steps:
+                    self.locking.refuse(step)
+                    self.sticking.refuse(step)
                 tell(k - 1)
         except Interrupted:  # of a file, which has all
             raise
@@ -288,11 +301,23 @@ class Run:
     def failure(self, begin: Moment, error: Exception) -> str:
         """In words: why no step leads on from a moment."""
         ended = f"the motion ends at t = {begin.time:.6g} s, of which this error has the part so far as its motion"
-        if isinstance(error, ModelError):
+        if isinstance(error, ModelError) and not isinstance(error, JointsOpen):
             return f"{error}; {ended}"
         e = self.equations
         if broken := e.inputs.broken(begin.time):
             return f"{broken}; {ended}"
+        fast = np.abs(e.measure.metric * begin.v).max(initial=0.0)
+        ahead = _AHEAD * e.measure.size / fast if fast else 0.0
+        for time in (0.0, ahead):
+            state = displaced(begin.state, time * begin.v)
+            try:
+                refuse_undefined(e, state, begin.v, begin.time + time)
+            except ModelError as undefined:
+                return f"{undefined}; {ended}"
+        if self.locking is not None and (locked := self.locking.words(begin)):
+            return f"{locked}; {ended}"
+        if isinstance(error, JointsOpen):
+            return f"{error}; {ended}"
         if e.implicit:
             later = float(np.nextafter(begin.time, np.inf))
             try:
@@ -301,21 +326,18 @@ class Run:
                 )
             except ModelError as torn:
                 return f"{torn}; {ended}"
-        fast = np.abs(e.measure.metric * begin.v).max(initial=0.0)
-        ahead = _AHEAD * e.measure.size / fast if fast else 0.0
-        for time in (0.0, ahead):
-            state = displaced(begin.state, time * begin.v)
-            try:
-                e.evaluation(state).refuse_undefined()
-            except ModelError as undefined:
-                return f"{undefined}; {ended}"
         fastest = int(np.abs(e.measure.metric * begin.v).argmax())
+        none = f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}"
+        if ending := next(ends_of_range(e, begin.state), ""):
+            return f"{none}, where {ending}; {ended}"
+        if stuck := self.sticking.words(begin) or self.switches.words(begin):
+            return f"{stuck}; {ended}"
+        quick = f", and {found.words}" if (found := fastest_motion(e, begin.state, begin.v, begin.time)) else ""
         name = self.topology.coordinate_names[fastest]
         cause = "a temperature that falls to 0 K, " if getattr(name, "domain", "") == "thermal" else ""
         return (
-            f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}; "
-            f"{name} moves fastest ({begin.v[fastest]:.3g} a second); expected a motion that stays finite and smooth; "
-            f"look for {cause}a stiffness of the wrong sign, or a law that jumps; {ended}"
+            f"{none}; {name} moves fastest ({begin.v[fastest]:.3g} a second){quick}; expected a motion that stays finite and "
+            f"smooth; look for {cause}a stiffness of the wrong sign, or a law that jumps; {ended}"
         )
 
     def _add(self, moment: Moment) -> None:
@@ -345,6 +367,7 @@ class Run:
         notes += tuple(
             self.coordinates.beyond((m.time, self.equations.evaluation(m.state, m.time)) for m in self.samples)
         )
+        notes += tuple(wrong_ways(self.equations, self.samples, self.rtol))
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,

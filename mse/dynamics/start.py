@@ -37,6 +37,7 @@ _UNIQUE = 1e-6
 _CLOSE = 1e-9
 # Steps of Newton's method, which takes five where values can be reached (tests/dynamics/test_start.py).
 _ROUNDS = 30
+_TURN = 2.0 * np.pi
 _SHOWN = 4  # rates that a message shows even where they are as given
 _WHAT = (
     "values by coordinate, rate or body, such as {'hinge.angle': 1.57, \"hinge.angle'\": 0.0, 'mass': Pose.dz(-0.5), "
@@ -163,18 +164,54 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
     weights = np.where(coordinates.turns, size, 1.0)
     if inner := equations.topology.internal:
         weights[len(weights) - inner :] = equations.measure.metric[equations.size - inner :]
-    far = list(np.abs(target - before[chosen]) / np.where(coordinates.turns[chosen], 1.0, size))
+    far = list(np.where(coordinates.turns[chosen], 0.0, np.abs(target - before[chosen]) / size))
     ways = [(frame, _pose_of(here, frame), -_off(here, frame, pose)) for frame, pose in given.poses.values()]
     for _, _, way in ways:
         far += [np.linalg.norm(way[:3]) / size, np.linalg.norm(way[3:])]
-    stages = max(1, int(np.ceil(max(far) / _AT_ONCE)))
-    for k in range(1, stages + 1):
-        share = k / stages
-        wanted = before[chosen] + share * (target - before[chosen])
-        poses = [(frame, pose.moved(share * way[:3], share * way[3:])) for frame, pose, way in ways]
-        here = _brought(equations, here, coordinates, (chosen, others), (wanted, poses), before[others], weights)
+
+    def brought(here: Evaluation, first: np.ndarray, last: np.ndarray, shares: tuple[float, float]) -> Evaluation:
+        """The system with chosen coordinates brought from values to others, bodies from one share of their ways to another."""
+        turned = np.abs(last - first)[coordinates.turns[chosen]].max(initial=0.0)
+        stages = max(1, int(np.ceil(max([turned, *((shares[1] - shares[0]) * x for x in far)]) / _AT_ONCE)))
+        for k in range(1, stages + 1):
+            share = shares[0] + k / stages * (shares[1] - shares[0])
+            poses = [(frame, pose.moved(share * way[:3], share * way[3:])) for frame, pose, way in ways]
+            wanted = first + k / stages * (last - first)
+            here = _brought(equations, here, coordinates, (chosen, others), (wanted, poses), before[others], weights)
+        return here
+
+    turns = np.where(coordinates.turns[chosen], np.trunc((target - before[chosen]) / _TURN), 0.0)
+    turns[np.abs(turns) <= 2.0] = 0.0  # as fast turn by turn
+    now = target - _TURN * turns
+    here = brought(here, before[chosen], now, (0.0, 1.0))
+    for k in np.flatnonzero(turns):
+        then = now.copy()
+        then[k] += np.copysign(_TURN, turns[k])
+        after = brought(here, now, then, (1.0, 1.0))
+        now = now.copy()
+        now[k] = target[k]
+        found = _wound(here, after, abs(turns[k]) - 1.0)
+        here = brought(after, then, now, (1.0, 1.0)) if found is None else found
     _refuse_contradicted(equations, here, coordinates, given)
     return restored(here) or here if equations.assembly.constraint_count else here
+
+
+def _wound(here: Evaluation, after: Evaluation, more: float) -> Evaluation | None:
+    """The system turned so often more as it was from one state to another; None if it does not return in each such turn.
+
+    What remembers anything but whole turns, such as a wire that is wound up, has to be followed on its way.
+    """
+    one, two = here.state, after.state
+    far = max(np.abs(one.o - two.o).max(), np.abs(one.q - two.q).max(initial=0.0)) / here.measure.size
+    if max(far, np.abs(one.U - two.U).max()) > _CLOSE:
+        return None
+    memory = []
+    for before, own in zip(one.memory, two.memory, strict=True):
+        change = (own - before) / _TURN
+        if np.abs(change - np.round(change)).max(initial=0.0) > _CLOSE:
+            return None
+        memory.append(own + more * _TURN * np.round(change))
+    return after.in_state(two._replace(memory=tuple(memory)))
 
 
 def _brought(

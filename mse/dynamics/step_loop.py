@@ -18,6 +18,7 @@ from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
 from ..validation import arguments
 from .accelerations import Equations
+from .charts import JointsOpen
 from .explicit import StepFailed
 from .input_forces import InputForces
 from .jumps import Jumps
@@ -25,7 +26,6 @@ from .methods import stepper
 from .moments import Step
 from .simulate import Run
 from .start import Given
-from .switches import Switches
 from .trajectory import MotionState
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class MotionLoop(Shown):
         start: WorkingPoint | MotionState | None = None,
         rtol: float = 1e-9,
     ):
-        self.name, self.dt = system.name, checked_times(system, dt, dt)[1]
+        self._system, self.name, self.dt = system, system.name, checked_times(system, dt, dt)[1]
         rtol = arguments.number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
         topology, assembly = system._prepared = prepared(system, system._prepared)
         known = [f"{el.path}.{c.name}" for el in topology.elements if el.obj.role == "free" for c in el.obj.inputs]
@@ -101,14 +101,14 @@ class MotionLoop(Shown):
                 f"{system.label}: input {moved[0]!r} prescribes a motion, of which a step would need rates and "
                 "accelerations; expected forces in a loop; prescribe it in simulate(), as a function of time"
             )
-        self._run = run = Run(Equations(topology, assembly, given), topology.source, rtol, outputs)
+        self._run = run = Run(Equations(topology, assembly, given), topology.source, rtol, outputs, span=self.dt)
         self.inputs, self.outputs = given.names, run.outputs.names
         self._units = given.units, tuple(run.outputs.units[n] for n in self.outputs)
         self._columns = {
             name: np.array([k]) for name, k in zip(self.outputs, run.outputs.chosen(self.outputs), strict=True)
         }
         self._now, begin = run.begin(system, start, initial)
-        self._stepper, self._switches = stepper(run.equations, rtol, run.method), Switches(run.equations)
+        self._stepper, self._switches = stepper(run.equations, rtol, run.method), run.switches
         self._jumps = Jumps(run.equations, Given(topology, run.coordinates, None), np.zeros(0))
         self._step: Step | None = None
         self._begin, self._held = begin, self._u.copy()
@@ -190,8 +190,9 @@ class MotionLoop(Shown):
         Raises
         ------
         ModelError
-            The motion cannot go on; the loop stays where it was.
+            The motion cannot go on, or the system has changed since the loop was made; the loop stays where it was.
         """
+        self._refuse_changed()
         to, step, begin = self._first + (self._count + 1) * self.dt, self._step, self._begin
         if not np.array_equal(self._held, self._u):  # forces jump here, so a step begins here
             now = self._now
@@ -201,7 +202,7 @@ class MotionLoop(Shown):
             while step is None or step.end.time < to:
                 step = self._switches.cut(self._stepper, self._stepper.step(begin))
                 begin = step.end
-        except (StepFailed, LinAlgError) as error:
+        except (StepFailed, JointsOpen, LinAlgError) as error:
             raise ModelError(self._run.failure(begin, error)) from None
         # an interruption before leaves the loop as it was
         self._now, self._step, self._begin, self._held, self._count = (
@@ -212,6 +213,19 @@ class MotionLoop(Shown):
             self._count + 1,
         )
         return self.time
+
+    def _refuse_changed(self) -> None:
+        """Refuse to go on in a system that is another one now, as the loop keeps what it was made of."""
+        changed = self._run.source.differences(self._system)
+        if changed != {}:
+            what = (
+                "its objects or how they are connected" if changed is None else f"parameters of {next(iter(changed))}"
+            )
+            raise ModelError(
+                f"{self.name}: {what} changed at t = {self.time:g} s, and the loop has those of its begin; expected a system "
+                "that stays as it was; take inputs for what changes on the way, or go on in another loop, with "
+                "start=loop.state() if objects are the same"
+            )
 
     def state(self) -> MotionState:
         """The present state.

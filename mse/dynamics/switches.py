@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..errors import ModelError
 from ..validation.arguments import called, refusal
 from .accelerations import Equations
 from .crossings import parts
@@ -16,6 +17,16 @@ from .moments import Moment, Step
 # times rtol, of the size of the system: a step that begins so near to a switch has passed it.  With a tenth and ten times of it
 # tests/dynamics/test_switches.py passes.
 _THERE = 100.0
+# Steps in a row that begin at a switch, and are shorter than that of the longest: its law chatters.  With half and with twice of
+# either tests/dynamics/test_switches.py passes.
+_IN_A_ROW, _SHORT = 100, 1e-2
+# Of the size of the system: a run that ends so near to a switch ends because of it.  With a tenth and ten times of it
+# tests/dynamics/test_switches.py passes.
+_BESIDE = 1e-3
+_REMEDY = (
+    "expected forces that are continuous where a number of switches changes its sign; round its law off, or damp what moves "
+    "across it"
+)
 _USAGE = "switches(frames, q), and to return a list of numbers"
 
 
@@ -25,11 +36,13 @@ class Switches:
     def __init__(self, equations: Equations):
         self.equations = equations
         self._elements = [el for el in equations.topology.elements if el.obj.defines("switches")]
+        self._owners: list[str] = []  # of each number that decides
+        self._longest, self._short = 0.0, 0
 
     def at(self, moment: Moment) -> np.ndarray:
         """The numbers whose sign decides."""
         at = self.equations.evaluation(moment.state, moment.time).configuration
-        found = [np.zeros(0)]
+        found, self._owners = [np.zeros(0)], []
         for el in self._elements:
             places = at.frames(el.frames), at.q[el.coordinates]
             values = called(el.obj.label, "its switches", _USAGE, el.obj.switches, *places)
@@ -42,6 +55,7 @@ class Switches:
                     "a list of finite numbers",
                 )
             found.append(given)
+            self._owners += [el.obj.label] * len(given)
         return np.concatenate(found)
 
     def cut(self, stepper: Stepper | ImplicitStepper, step: Step) -> Step:
@@ -50,6 +64,7 @@ class Switches:
             return step
         near = np.abs(begin) <= _THERE * stepper.rtol * self.equations.measure.size
         signs = np.where(near, 0.0, np.sign(begin))
+        self._refuse_chattering(step, near)
         for passed, _, _ in parts(step, self.at, signs, step.begin.time, step.end.time):
             if passed:
                 # made again, as all of this one beyond the switch was of the formula there
@@ -57,3 +72,25 @@ class Switches:
                 end = replace(short.end, step=max(short.end.step, step.end.step))
                 return replace(short, end=end, evaluations=step.evaluations + short.evaluations)
         return step
+
+    def _refuse_chattering(self, step: Step, near: np.ndarray) -> None:
+        h = step.end.time - step.begin.time
+        self._longest = max(self._longest, h)
+        self._short = self._short + 1 if near.any() and h < _SHORT * self._longest else 0
+        if self._short >= _IN_A_ROW:
+            raise ModelError(
+                f"{self._owners[int(near.argmax())]}: its law chatters at t = {step.begin.time:.6g} s: {self._short} steps in a "
+                f"row begin where it changes its formula, the last one of {h:.2g} s; {_REMEDY}"
+            )
+
+    def words(self, moment: Moment) -> str:
+        """In words: the element at a switch of which a run ends; "" for none."""
+        if not self._elements or not len(found := np.abs(self.at(moment))):
+            return ""
+        k = int(found.argmin())
+        if found[k] > _BESIDE * self.equations.measure.size:
+            return ""
+        return (
+            f"{self._owners[k]}: no step from t = {moment.time:.6g} s passes the change of its formula next to there; "
+            f"{_REMEDY}"
+        )

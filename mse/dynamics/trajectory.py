@@ -404,7 +404,7 @@ class Trajectory(Showing, TimeResponse):
         return np.array([e.frame_motions(e.evaluation(m.state).configuration, m.v)[0][k] for m in self._samples])
 
     @cached_property
-    def energy(self) -> dict[str, np.ndarray]:
+    def energy(self) -> Named[np.ndarray]:
         """Energies (t,) in J by kind: kinetic, gravity, elastic; work of dampers and of forces without energy; what is left.
 
         ``unaccounted`` is the change of the sum without that work, which is integrated along with the motion: zero but for
@@ -414,25 +414,38 @@ class Trajectory(Showing, TimeResponse):
         names = "kinetic", "gravity", "elastic", "damped", "driven"
         found = dict(zip(names, rows.T, strict=True))
         left = rows[:, :3].sum(axis=1) - rows[:, 3:].sum(axis=1)
-        return found | {"unaccounted": left - left[0]}
+        return self._named("energy", found | {"unaccounted": left - left[0]})
 
     @cached_property
-    def work(self) -> dict[str, np.ndarray]:
+    def work(self) -> Named[np.ndarray]:
         """Work (t,) in J since the first sample: of each input by its name, of dampers and of loads without an energy by object.
 
         It is integrated along each step, which is made again for it: it takes as long as the motion took.
         """
-        return works(self._equations, self._begins, stepper(self._equations, self.rtol, self.method).step, self.time)
+        make = stepper(self._equations, self.rtol, self.method).step
+        return self._named("work", works(self._equations, self._begins, make, self.time))
 
     @cached_property
-    def stored(self) -> dict[str, dict[str, np.ndarray]]:
+    def stored(self) -> Named[Named[np.ndarray]]:
         """Energies (t,) in J by kind and object: ``stored["kinetic"]["bob"]``; kinetic, of gravity, and elastic with loads."""
         each = [stored(self._equations, m) for m in self._samples]
-        found: dict[str, dict[str, np.ndarray]] = {}
+        found: dict[str, Named[np.ndarray]] = {}
         for kind in each[0]:
             paths = dict.fromkeys(path for one in each for path in one[kind])
-            found[kind] = {path: np.array([one[kind].get(path, 0.0) for one in each]) for path in paths}
-        return found
+            own = {path: np.array([one[kind].get(path, 0.0) for one in each]) for path in paths}
+            found[kind] = self._named("object", own)
+        return Named(
+            "energy", found, lambda all_: self._table("energy", {k: sum(x.values()) for k, x in all_.items() if x})
+        )
+
+    def _named(self, what: str, found: dict[str, np.ndarray]) -> Named[np.ndarray]:
+        """Arrays (t,) in J by name, which show how far each goes."""
+        return Named(what, found, partial(self._table, what))
+
+    def _table(self, what: str, found: Any) -> Table:
+        rows = [(name, float(x[0]), float(x[-1]), float(x.min()), float(x.max()), "J") for name, x in found.items()]
+        columns = (what, *(Column(name, digits=5) for name in ("first", "last", "least", "most")), "unit")
+        return Table(f"{self.name} from {self.time[0]:g} to {self.time[-1]:g} s", columns, rows)
 
     @cached_property
     def momentum(self) -> Momentum:

@@ -58,7 +58,8 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``span``, ``rest_poses``  distance between its frames without load, and their poses seen from frame 0; for initial poses
 ``check_frames``, ``end_of_range``  what is wrong at some poses, or soon will be; for messages
 ``cautions``           possible errors of its law at a working point, and what no real object does; for the notes
-``only_pulls``         True if a real one would be slack instead of pushing; working points then say so
+``only_pulls``         True if a real one would be slack instead of pushing; working points and motions then say so
+``only_pushes``        True if a real one would lift off instead of pulling its first constraint, a gap in m; motions say so
 ``outline``            points, lines and faces that draw it
 =====================  ==============================================================================================
 
@@ -164,6 +165,7 @@ class MObject(Defined, Identified, InMotion, WithVariables):
     parts: ClassVar[tuple[str, ...]] = ("total",)
     mechanisms: ClassVar[tuple[str, ...]] = ()
     only_pulls: ClassVar[bool] = False
+    only_pushes: ClassVar[bool] = False
     external: ClassVar[bool] = False
     conservative: ClassVar[bool | property] = True
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"

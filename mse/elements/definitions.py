@@ -83,6 +83,7 @@ CONTRACT = (
     "parts",
     "differentiation",
     "only_pulls",
+    "only_pushes",
     "memory_size",
     "follow",
 )

@@ -39,7 +39,7 @@ def put_together(here: Evaluation) -> Evaluation:
         start = here if best is None or attempt % 2 else best[1]
         if attempt:
             start = start.moved(0.03 * (1 + attempt) * measure.size * rng.standard_normal(len(measure.moving)))
-        found = _nearer(start)
+        found = nearer(start)
         distance = float(np.abs(found.distances[0]).max())
         if best is None or distance < best[0]:
             best = distance, found
@@ -48,7 +48,7 @@ def put_together(here: Evaluation) -> Evaluation:
     raise ModelError(_contradiction(best[1]))
 
 
-def _nearer(here: Evaluation) -> Evaluation:
+def nearer(here: Evaluation) -> Evaluation:
     """Damped Gauss-Newton steps on the sum of squared mismatches, while it decreases."""
     residual, length = here.distances
     cost, slow = float(residual @ residual), 0

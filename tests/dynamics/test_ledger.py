@@ -79,3 +79,17 @@ def test_a_law_that_jumps_is_noted():
     motion = system.simulate(duration=0.2, dt=0.1, initial={"step.x'": 1.0}, rtol=1e-6)
     assert "0.1 J of energy are not accounted for" in motion.notes[0]
     assert not system.simulate(duration=0.05, dt=0.05, initial={"step.x'": 1.0}, rtol=1e-6).notes
+
+
+def test_energies_by_a_wrong_name_offer_the_nearest_one():
+    motion = driven().simulate(duration=0.1, dt=0.05, inputs={"slide.force": 1.0}, progress=False)
+    for named, wrong, nearest in (
+        (motion.energy, "kinetc", "kinetic"),
+        (motion.work, "slid.force", "slide.force"),
+        (motion.stored, "elastik", "elastic"),
+        (motion.stored["elastic"], "slid", "slide"),
+    ):
+        with pytest.raises(mse.UnknownNameError, match=f"'{wrong}' .*did you mean '{nearest}'"):
+            named[wrong]
+    shown = repr(motion.energy)
+    assert "unaccounted" in shown and "last" in shown and "kinetic" in repr(motion.stored)

@@ -84,3 +84,24 @@ def test_a_loop_steps_by_the_method_of_one_run():
     loop.step()
     assert np.array_equal(loop.read(), motion.values[-1])
     assert loop["two.displacement"] == pytest.approx(0.1 * np.cos(0.2), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda s: s.add(mse.RigidBody("other", mass=1.0)),
+            "its objects or how they are connected changed at t = 0.1 s",
+        ),
+        (lambda s: setattr(s["load"], "mass", 3.0), "parameters of load changed at t = 0.1 s"),
+        (lambda s: setattr(s, "gravity", (0, 0, -1.0)), "changed at t = 0.1 s"),
+    ],
+)
+def test_a_system_that_changes_under_a_loop_is_refused(change, message):
+    system = driven()
+    loop = system.step_loop(dt=0.1, initial=START)
+    loop.step()
+    change(system)
+    with pytest.raises(mse.ModelError, match=message):
+        loop.step()
+    assert loop.time == pytest.approx(0.1)

@@ -230,3 +230,40 @@ def test_a_beginning_unlike_the_prescribed_motion_is_refused():
     system = wheel()
     with pytest.raises(ModelError, match=r"input 'crank.angle' is 0\.3 at t = 0 s, where it is at 0 so far; expected"):
         system.simulate(duration=1.0, dt=0.5, inputs=inputs, start=system.find_working_point())
+
+
+POLES = [
+    (lambda t: 1.0 / (1.0 - t), "1"),
+    (lambda t: np.tan(t), r"1\.5708"),
+    (lambda t: (1.0231 - t) ** -2.0, r"1\.0231"),
+]
+
+
+def slid(function, method=None):
+    s = mse.MSystem("pole", gravity=(0, 0, 0))
+    cart = s.add(mse.RigidBody("cart", mass=1.0, inertia=0.1))
+    s.add(mse.Prismatic("rail", axis=(1, 0, 0), motor="position"), between=(cart, s.ground))
+    inputs = {"rail.displacement": function}
+    return s.simulate(duration=2.0, dt=0.1, inputs=inputs, method=method, rtol=1e-6, progress=False)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+@pytest.mark.parametrize(("function", "at"), POLES)
+def test_a_motion_with_a_pole_is_named_with_its_time(function, at, method):
+    """Implicit steps of such a slide are so long that they pass it."""
+    with pytest.raises(
+        MotionError, match=rf"input 'rail\.displacement' grows without limit towards t = {at} s"
+    ) as caught:
+        slid(function, method)
+    motion = caught.value.motion
+    np.testing.assert_allclose(motion["rail.displacement"], function(motion.time), rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-2, 1e2])
+def test_growth_that_only_poles_have_is_far_from_both(monkeypatch, factor):
+    monkeypatch.setattr(prescribed, "_POLE", factor * prescribed._POLE)
+    with pytest.raises(MotionError, match="grows without limit towards"):
+        slid(POLES[0][0])
+    for method in ("explicit", "implicit"):
+        assert slid(lambda t: 1e-3 / (1e-3 + (t - 1.0) ** 2), method).time[-1] == 2.0
+        assert slid(lambda t: np.sin(20.0 * t), method).time[-1] == 2.0

@@ -141,3 +141,45 @@ def test_rates_that_a_knife_edge_forbids_name_it():
     system.add(mse.Joint("free", free=("x", "y", "z", "ax", "ay", "az")), between=(body, system.ground))
     with pytest.raises(mse.ModelError, match=r"Knife 'knife' moves apart by 0\.5 a second"):
         system.simulate(duration=0.1, dt=0.05, initial={"free.y'": 1.0}, progress=False)
+
+
+def twisted(length=None):
+    """A body on a hinge along z, held a second time by another hinge on the same axis, and by a wire along it on demand."""
+    s = mse.MSystem("twisted", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, frames={"low": Pose.dz(-0.5)}))
+    s.add(mse.Revolute("hinge"), between=(body, s.ground))
+    s.add(mse.Revolute("again"), between=(s.ground, body))
+    if length:
+        wire = mse.Wire("wire", length=length, radius=1e-4, young_modulus=1e9, poisson_ratio=0.3)
+        s.add(wire, between=(body.frame("low"), s.ground @ Pose.dz(-1.5)))
+    return s
+
+
+@pytest.mark.parametrize("angle", [1000.0, -1000.0, 7.0])
+def test_many_turns_take_as_long_as_few(monkeypatch, angle):
+    """Three ways: to the angle less its whole turns, one turn, and what is left of them, which needs none."""
+    calls = []
+    brought = start._brought
+    monkeypatch.setattr(start, "_brought", lambda *given: calls.append(1) or brought(*given))
+    found = first(twisted(), initial={"hinge.angle": angle})
+    assert found["hinge.angle"][0] == pytest.approx(angle, rel=1e-12)
+    assert found["again.angle"][0] == pytest.approx(-angle, rel=1e-12)
+    assert len(calls) < 30
+
+
+def test_what_winds_up_on_the_way_is_wound_up():
+    """A wire that is twisted by 50 rad pulls back by its stiffness, as one that is turned there step by step."""
+    s = twisted(1.0)
+    motion = s.simulate(duration=1e-6, dt=1e-6, initial={"hinge.angle": 50.0}, outputs=["hinge.angle"], progress=False)
+    stiffness = s["wire"].torsional_stiffness
+    assert motion.energy["elastic"][0] == pytest.approx(0.5 * stiffness * 50.0**2, rel=1e-9)
+
+
+def test_a_working_point_is_a_start_of_what_an_actuator_moves_from_there():
+    """The actuator links both frames in the working point, where the driven body is no unit of its own."""
+    s = mse.MSystem("driven", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    s.add(mse.PositionActuator("drive"), between=(body, s.ground))
+    found = first(s, start=s.find_working_point(progress=False), inputs={"drive.x": lambda t: 0.1 * np.sin(t)})
+    assert found.at(1e-3).poses["body.center"].o[0] == pytest.approx(0.1 * np.sin(1e-3), abs=1e-12)
+    assert found.velocities("body.center")[0, 0] == pytest.approx(0.1, rel=1e-9)

@@ -141,3 +141,45 @@ def test_switches_that_are_no_list_of_numbers_are_refused(given):
     system.add(Wrong("own"), between=(body,))
     with pytest.raises(ModelError, match=r"'own' at t = 0 s.*switches returns.*expected a list of finite numbers"):
         system.simulate(duration=0.1, dt=0.05, progress=False)
+
+
+class Vee(mse.MObject):
+    """An energy with a kink, 2 |x|: its force jumps where its switch says so, which a contract of continuous forces excludes."""
+
+    frame_names = ("0", "1")
+
+    def energy(self, frames, q):
+        x = frames[0].o[0] - frames[1].o[0]
+        return 2.0 * x if x > 0.0 else -2.0 * x
+
+    def switches(self, frames, q):
+        return [frames[0].o[0] - frames[1].o[0]]
+
+
+def creeping(method):
+    """A damped cart is pushed to the kink by 2 N, and then from both sides."""
+    s = mse.MSystem("creeping", gravity=(0, 0, -9.81))
+    cart = s.add(mse.RigidBody("cart", mass=1.0, inertia=0.1))
+    s.add(mse.Prismatic("rail", axis=(1, 0, 0), damping=50.0), between=(cart, s.ground))
+    s.add(Vee("vee"), between=(cart, s.ground))
+    s.simulate(duration=20.0, dt=1.0, initial={"rail.displacement": 0.02}, rtol=1e-5, method=method, progress=False)
+
+
+@pytest.mark.parametrize("name", ["_IN_A_ROW", "_SHORT"])
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+def test_a_law_that_chatters_is_named(monkeypatch, name, factor):
+    value = getattr(switches, name)
+    monkeypatch.setattr(switches, name, type(value)(factor * value))
+    with pytest.raises(
+        mse.MotionError, match=r"'vee': its law chatters at t = .*; expected forces that are continuous"
+    ):
+        creeping("explicit")
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_a_change_of_formula_that_no_step_passes_is_named(monkeypatch, factor):
+    monkeypatch.setattr(switches, "_BESIDE", factor * switches._BESIDE)
+    with pytest.raises(
+        mse.MotionError, match=r"'vee': no step from t = .* passes the change of its formula next to there"
+    ):
+        creeping("implicit")

@@ -57,3 +57,32 @@ def test_a_disc_that_lies_flat_is_refused(monkeypatch, factor):
         ModelError, match="RollingDisc 'disc': it lies flat on its plane, where no point is the lowest; expected"
     ):
         system.simulate(duration=1.0, dt=1.0)
+
+
+def test_a_disc_needs_an_axis():
+    with pytest.raises(ModelError, match=r"RollingDisc 'disc': axis is \[0\.0, 0\.0, 0\.0\]; it has no direction"):
+        mse.RollingDisc("disc", axis=(0, 0, 0), radius=0.5)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_a_disc_that_lies_flat_but_for_rounding_is_refused_at_once(method):
+    system = mse.MSystem("coin", gravity=(0, 0, -9.81))
+    coin = system.add(mse.RigidBody("coin", mass=1.0, inertia=0.1, at=Pose.rx(np.pi / 2)))
+    system.add(mse.RollingDisc("disc", axis=(0, 1, 0), radius=0.5), between=(coin, system.ground))
+    with pytest.raises(ModelError, match="RollingDisc 'disc': it lies flat on its plane, where no point is the lowest"):
+        system.simulate(duration=1.0, dt=1.0, method=method, progress=False)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_a_disc_that_falls_flat_is_named(monkeypatch, factor):
+    """Without spin it falls straight; the rim that touches goes over to the other side when it is flat."""
+    monkeypatch.setattr(rolling, "_NEARLY_FLAT", factor * rolling._NEARLY_FLAT)
+    system = mse.MSystem("coin", gravity=(0, 0, -9.81))
+    coin = system.add(mse.RigidBody("coin", mass=1.0, inertia=(1 / 16, 1 / 8, 1 / 16), at=Pose.dz(0.5) @ Pose.rx(1.4)))
+    system.add(mse.Joint("free", free=("x", "y", "z", "ax", "ay", "az")), between=(coin, system.ground))
+    system.add(mse.RollingDisc("disc", axis=(0, 1, 0), radius=0.5), between=(coin, system.ground))
+    with pytest.raises(
+        mse.MotionError, match=r"'disc' has fallen to .* rad from flat on its plane, .*; the motion ends"
+    ) as caught:
+        system.simulate(duration=1.0, dt=0.01, rtol=1e-6, progress=False)
+    assert caught.value.motion["free.ax"][-1] > 1.5

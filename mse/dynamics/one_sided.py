@@ -1,0 +1,59 @@
+"""What a motion asks of one-sided things that they cannot do: wires that push, and wheels that are pulled off their plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..model.groups import Group
+from .accelerations import Equations
+from .coordinates import intervals
+from .moments import Moment
+
+
+def wrong_ways(equations: Equations, samples: Sequence[Moment], rtol: float) -> list[str]:
+    """Notes on wires that push, and on wheels that pull, at some of the samples, with intervals."""
+    wires = [g for g in equations.assembly.groups if g.cls.only_pulls]
+    wheels = [g for g in equations.assembly.groups if g.cls.only_pushes]
+    notes, times = [], [m.time for m in samples]
+    for groups, force, words in (
+        (
+            wires,
+            _pushes,
+            "pushes by up to {:.3g} N from {}: a real one goes slack; pretension it, or set tension_only=True if it is a wire",
+        ),
+        (
+            wheels,
+            _pulls,
+            "is held on its plane by up to {:.3g} N from {}: a real one lifts off; the motion is valid before",
+        ),
+    ):
+        if groups:
+            values = np.array([force(equations, groups, m) for m in samples])
+            least = rtol * np.nanmax(np.abs(values), initial=0.0)  # below it signs are errors of steps
+            for el, own in zip((el for g in groups for el in g.elements), values.T, strict=True):
+                if spans := intervals(times, own > least):
+                    notes.append(f"{el.path} {words.format(own.max(), spans)}")
+    return notes
+
+
+def _pushes(equations: Equations, groups: Sequence[Group], moment: Moment) -> list[float]:
+    """Forces (N) by which both ends of elements are pushed apart along the line between their origins."""
+    at = equations.evaluation(moment.state, moment.time).configuration
+    found: list[float] = []
+    for g in groups:
+        line = at.o[g.frames[:, 1]] - at.o[g.frames[:, 0]]
+        distance = np.sqrt(np.einsum("ea,ea->e", line, line))
+        pulled = np.einsum("ea,ea->e", g.evaluate(at, 1)[1][:, :3], line)
+        found += (pulled / np.where(distance > 0.0, distance, 1.0)).tolist()
+    return found
+
+
+def _pulls(equations: Equations, groups: Sequence[Group], moment: Moment) -> list[float]:
+    """Multipliers of the first constraints of elements, the gaps that they close: forces (N) that keep these from opening."""
+    e, v = equations, moment.v
+    here = e.evaluation(moment.state, moment.time)
+    acceleration, terms = e.accelerations(here, v, moment.time)
+    multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
+    return [x for g in groups for x in multipliers[e.assembly.constraint_rows(g)[:, 0]].tolist()]

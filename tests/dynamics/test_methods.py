@@ -1,0 +1,62 @@
+"""Fast motions: what is at rest or dies out goes by implicit steps without being asked, what vibrates is followed."""
+
+import re
+
+import numpy as np
+import pytest
+
+import mse
+from mse import MotionError
+from mse.dynamics import methods
+
+
+def carts(**fast):
+    """A cart of 2 kg at 10 N/m, which carries half of it on a fast slide: 0.5 m cos(w t) with w^2 = 5."""
+    s = mse.MSystem("carts", gravity=(0, 0, -9.81))
+    cart = s.add(mse.RigidBody("cart", mass=1.0, inertia=0.1))
+    load = s.add(mse.RigidBody("load", mass=1.0, inertia=0.1))
+    s.add(mse.Prismatic("rail", axis=(1, 0, 0), stiffness=10.0), between=(cart, s.ground))
+    s.add(mse.Prismatic("slide", axis=(1, 0, 0), **fast), between=(load, cart))
+    return s
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize(
+    ("fast", "words"),
+    [
+        ({"stiffness": 1e12}, r"slide lets (cart|load)\.x vibrate at 2\.25e\+05 Hz"),
+        ({"damping": 1e9, "stiffness": 10.0}, r"slide damps (cart|load)\.x in 5e-10 s"),
+    ],
+)
+def test_stiff_springs_at_rest_and_dampers_go_by_implicit_steps(monkeypatch, factor, fast, words):
+    monkeypatch.setattr(methods, "_FAST", factor * methods._FAST)
+    motion = carts(**fast).simulate(duration=2.0, dt=0.5, initial={"rail.displacement": 0.5}, progress=False)
+    assert motion.method == "implicit" and motion.steps < 200
+    assert re.fullmatch(f"steps are implicit, since {words}, to which explicit ones would be tied", motion.notes[0])
+    np.testing.assert_allclose(motion["rail.displacement"], 0.5 * np.cos(np.sqrt(5.0) * motion.time), atol=1e-6)
+
+
+def test_a_loop_takes_implicit_steps_for_a_stiff_damper():
+    loop = carts(damping=1e9).step_loop(dt=0.5, initial={"rail.displacement": 0.5})
+    loop.step()
+    assert loop["rail.displacement"] == pytest.approx(0.5 * np.cos(0.5 * np.sqrt(5.0)), abs=1e-6)
+
+
+def test_what_vibrates_is_followed():
+    """1e12 N/m and 0.5 kg over 20 us are 28 rad; 1e4 N/m over 1 s are 141."""
+    slow = carts(stiffness=1e4).simulate(duration=0.1, dt=0.05, initial={"slide.displacement": 1e-3}, progress=False)
+    assert slow.method == "explicit"
+    fast = carts(stiffness=1e12).simulate(duration=2e-5, dt=1e-5, initial={"slide.displacement": 1e-3}, progress=False)
+    assert fast.method == "explicit"
+    expected = 1e-3 * np.cos(np.sqrt(2e12) * fast.time)
+    np.testing.assert_allclose(fast["slide.displacement"], expected, atol=1e-7)
+
+
+def test_a_vibration_that_no_step_follows_is_named():
+    with pytest.raises(
+        MotionError, match=r"keeps rtol = .*, and slide lets .* vibrate at 2\.25e\+05 Hz; expected"
+    ) as caught:
+        carts(stiffness=1e12).simulate(
+            duration=100.0, dt=50.0, initial={"slide.displacement": 1e-3}, method="implicit", rtol=1e-11, progress=False
+        )
+    assert caught.value.motion.time[-1] == 0.0
