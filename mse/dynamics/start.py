@@ -164,7 +164,9 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
     weights = np.where(coordinates.turns, size, 1.0)
     if inner := equations.topology.internal:
         weights[len(weights) - inner :] = equations.measure.metric[equations.size - inner :]
-    far = list(np.where(coordinates.turns[chosen], 0.0, np.abs(target - before[chosen]) / size))
+    # turns are looked at below, and internal coordinates are where they are put
+    followed = ~coordinates.turns & (np.arange(len(weights)) < len(weights) - inner)
+    far = list(np.where(followed[chosen], np.abs(target - before[chosen]) / size, 0.0))
     ways = [(frame, _pose_of(here, frame), -_off(here, frame, pose)) for frame, pose in given.poses.values()]
     for _, _, way in ways:
         far += [np.linalg.norm(way[:3]) / size, np.linalg.norm(way[3:])]
