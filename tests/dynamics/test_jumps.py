@@ -247,3 +247,16 @@ def test_a_small_sine_on_a_large_voltage_is_right():
     run = system.simulate(dt=2e-4, start=point, **given)
     fine = point.linearize().simulate(dt=5e-6, **given)["c19.charge"][::40]
     np.testing.assert_allclose(run["c19.charge"] - run["c19.charge"][0], fine, atol=1e-6 * np.abs(fine).max())
+
+
+def test_a_force_that_a_hinge_takes_leaves_a_pendulum_at_rest():
+    """Accelerations are rounding of its weight, which decides no step."""
+    system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.1, at=mse.Pose.dz(-1.0)))
+    hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+    system.clamp(system.ground, hinge.frame(0))
+    system.clamp(hinge.frame(1), bob.frame("center"), mse.Pose.dz(-1.0))
+    system.add(mse.ForceActuator("push"), between=(bob, system.ground))  # its line goes through the hinge
+    inputs = {"push.fx": lambda t: np.sin(3.0 * t)}
+    run = system.simulate(duration=20.0, dt=0.05, inputs=inputs, progress=False)
+    assert np.abs(run["hinge.angle"]).max() < 1e-9 and run.steps < 200
