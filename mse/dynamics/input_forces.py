@@ -43,14 +43,14 @@ class InputForces:
         self.names, self.units = tuple(given), tuple(units[name] for name in given)
         self._forces = {n: (self._function(n, given[n]), *known[n][:2]) for n in given if n not in motors}
         self._signals = {name: Signal(self._label, name, given[name], times) for name in given if name in motors}
-        # currents of sources, of which charges grow from the values that they have at the beginning
-        self._currents = {
+        # currents (A) of sources by name, of which charges grow from the values that they have at the beginning
+        self.currents = {
             f"{el.path}.charge": el.obj.current
             for el in assembly.topology.elements
             if isinstance(el.obj, CurrentSource) and el.obj.current
         }
-        self._first = dict.fromkeys(self._currents, 0.0)
-        self.motors = {name: own[0] for name, own in motors.items() if name in {**self._signals, **self._currents}}
+        self._first = dict.fromkeys(self.currents, 0.0)
+        self.motors = {name: own[0] for name, own in motors.items() if name in {**self._signals, **self.currents}}
         self.motor_units = tuple(motors[name][1] for name in self.motors)
         self._rows = np.array([*self.motors.values()], dtype=int)
         self._held = np.array([motors[name][2] for name in self.motors])
@@ -136,7 +136,7 @@ class InputForces:
 
     def begin_at(self, time: float, charges: Mapping[str, float]) -> None:
         """Have the charges (C) of current sources, by name, at the time (s) at which a motion begins."""
-        for name, current in self._currents.items():
+        for name, current in self.currents.items():
             input_charge = self._signals[name].at(time)[0] if name in self._signals else 0.0
             self._first[name] = charges[name] - input_charge - current * time
         self._last = np.nan, self._last[1]
@@ -148,7 +148,7 @@ class InputForces:
     def motion(self, name: str, time: float) -> tuple[float, float, float]:
         """u, u', u'' of one that is prescribed, at a time (s)."""
         u = self._signals[name].at(time) if name in self._signals else (0.0, 0.0, 0.0)
-        current = self._currents.get(name)
+        current = self.currents.get(name)
         return u if current is None else (u[0] + self._first[name] + current * time, u[1] + current, u[2])
 
     def _three(self, time: float) -> np.ndarray:

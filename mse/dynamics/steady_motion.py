@@ -49,6 +49,11 @@ def find_steady_motion(
     topology, assembly = system._prepared = prepared(system, system._prepared)
     refuse_unfit(topology)
     equations = Equations(topology, assembly)
+    for name, current in equations.inputs.currents.items():
+        raise ModelError(
+            f"{system.label}: a steady motion is sought without currents, but {name} flows by {current:g} A; expected no current "
+            "of a CurrentSource; set it to 0 here, or find the motion in time, by simulate"
+        )
     here = Evaluation.initial(assembly).measured(equations.measure)
     coordinates = NamedCoordinates(topology, here)
     found = {}

@@ -417,7 +417,7 @@ class Searches:
         Raises
         ------
         ModelError
-            A coordinate is not cyclic, joints do not allow the rates, or forces do not balance near the start.
+            A coordinate is not cyclic, joints do not allow the rates, forces do not balance near the start, or a current flows.
         UnknownNameError
             There is no such coordinate.
 
