@@ -101,6 +101,8 @@ class _Steps:
         if not np.isfinite(self._force).all():
             raise StepFailed
         self._v = self._metric * begin.v
+        if e.undecided:  # which stays; guesses would make more of its rounding in each step
+            self._v -= self._matrices.bare @ (self._matrices.bare.T @ self._v)
         fastest = float(np.abs(self._v).max(initial=0.0))
         pulled = float(np.sqrt(self._size * self._pull()))
         self._speed = speed_scale(fastest, pulled, self._size)

@@ -12,14 +12,15 @@ measured: turns count by the size of the system.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve, qr
+from scipy.linalg import lu_factor, lu_solve, null_space, qr
 
 from ..kernels.masses import cross_matrices
 from ..model.evaluation import Evaluation
-from ..numerics.precision import DEPENDENT, NOTHING
+from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .about import on_bodies
 from .accelerations import Equations
 from .inertia import cross
@@ -83,6 +84,16 @@ class Jacobian:
         size = np.abs(self.mass).max(axis=1)
         return size <= NOTHING * size.max(initial=0.0)
 
+    @cached_property
+    def bare(self) -> np.ndarray:
+        """Measured motions (n, k), orthonormal, that constraints allow, and that neither mass nor damping nor stiffness feels."""
+        acting = [a / size for a in (self.mass, self.damping, self.stiffness) if (size := np.abs(a).max(initial=0.0))]
+        basis = np.linalg.svd(self.rows)[2][len(self.rows) :].T if len(self.rows) else np.eye(self.size)
+        if not acting or not basis.shape[1]:
+            return basis
+        both = np.vstack([*acting, *(a.T for a in acting)])
+        return basis @ null_space(both @ basis, rcond=left_by_rounding(self.size))
+
     def solver(self, s: complex) -> Callable[..., Unknowns]:
         """What solves the equations above at one s, for right sides r1, r2 (n,), r3 (p,) and r4 (k,)."""
         n, k, p = self.size, len(self.rows), len(self.held)
@@ -96,6 +107,8 @@ class Jacobian:
         felt = self._beside(felt)
         stays = NOTHING * np.where(felt > 0.0, felt, felt.max(initial=0.0))
         own[np.diag_indices(n)] += np.where(self._follows, 0.0, stays)
+        if self._equations.undecided:  # otherwise rounding of forces along it would move it
+            own += np.abs(own).max() * (self.bare @ self.bare.T)
         matrix[:n, :n] = own
         matrix[:n, n : n + k] = a.T
         matrix[:n, n + k :] = -inner @ g.T

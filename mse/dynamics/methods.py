@@ -18,6 +18,7 @@ from .jacobian import Jacobian
 # Radians of the fastest motion in a run, a sixth of which is the number of explicit steps that are stable: beyond it steps are
 # implicit if that motion dies out or is at rest.  With half and with twice of it tests/dynamics/test_methods.py passes.
 _FAST = 1e5
+_SHARE = 1e-3  # of a motion: coordinates that move less in it are not named (tests/dynamics/test_methods.py)
 METHODS = {"explicit": "explicit, order 8", "implicit": "implicit, order 5"}
 
 
@@ -57,6 +58,15 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
     if fastest.decays or motions.at_rest(_FAST / span, rtol * equations.measure.size):
         return "implicit", f"steps are implicit, since {fastest.words}, to which explicit ones would be tied"
     return "explicit", ""
+
+
+def undecided(equations: Equations, here: Evaluation, v: np.ndarray) -> str:
+    """A note on coordinates that neither mass nor force nor constraint decides in a state at velocities v (n,); "" for none."""
+    sizes = np.abs(Jacobian(equations, here, v).bare).max(axis=1, initial=0.0)
+    names = [equations.topology.coordinate_names[k] for k in np.flatnonzero(sizes > _SHARE)]
+    if not names:
+        return ""
+    return f"neither mass nor force nor constraint decides at the beginning how {', '.join(map(str, names))} move: they stay"
 
 
 def _held_without_mass(equations: Equations, matrices: Jacobian, basis: np.ndarray) -> str:

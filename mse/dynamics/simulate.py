@@ -32,7 +32,7 @@ from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
 from .ledger import unaccounted
 from .locking import Locking
-from .methods import checked, chosen, stepper
+from .methods import checked, chosen, stepper, undecided
 from .moments import Moment
 from .one_sided import wrong_ways
 from .outputs import Outputs
@@ -157,6 +157,7 @@ class Run:
         self.begins: list[Moment] = []
         self.evaluations = 0
         self.method, self.why, self._span = method or "", "", span
+        self._stays = ""  # what neither mass nor force decides
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
@@ -208,6 +209,8 @@ class Run:
     def _choose(self, here: Evaluation, v: np.ndarray, method: str) -> None:
         self.method, self.why = (method, "") if method else chosen(self.equations, here, v, self._span, self.rtol)
         self.equations.implicit = self.method == "implicit"
+        self._stays = undecided(self.equations, here, v) if self.equations.implicit else ""
+        self.equations.undecided = bool(self._stays)
 
     # -- steps ------------------------------------------------------------------------------------------------
     def to(
@@ -359,7 +362,7 @@ class Run:
         inputs, state = self.equations.inputs, self.state(last)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
         names, (crossed, passages) = self.outputs.names, self._passages()
-        notes = (self.why,) if self.why else ()
+        notes = tuple(filter(None, [self.why, self._stays]))
         if self.equations.massless and self.method == "explicit":
             notes += (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",

@@ -60,3 +60,37 @@ def test_a_vibration_that_no_step_follows_is_named():
             duration=100.0, dt=50.0, initial={"slide.displacement": 1e-3}, method="implicit", rtol=1e-11, progress=False
         )
     assert caught.value.motion.time[-1] == 0.0
+
+
+class Sum(mse.MObject):
+    """A spring and a damper of which only the sum of two volumes feels anything, as in section 4.5 of Suk's thesis."""
+
+    frame_names = ()
+    coordinate_names = ("v1", "v2")
+
+    def energy(self, frames, q):
+        return 2.0 * (q[0] + q[1]) ** 2
+
+    def dissipation(self, frames, q, v):
+        return 0.5 * (v[0] + v[1]) ** 2
+
+
+def test_what_neither_mass_nor_force_decides_is_noted():
+    system = mse.MSystem("blender", gravity=(0, 0, 0))
+    system.add(Sum("it"))
+    run = system.simulate(duration=1.0, dt=0.5, initial={"it.v1": 0.3, "it.v2": 0.1}, progress=False)
+    assert any("decides at the beginning how it.v1, it.v2 move: they stay" in note for note in run.notes)
+    np.testing.assert_allclose(run["it.v1"] - run["it.v2"], 0.2, atol=1e-9)
+    np.testing.assert_allclose(run["it.v1"] + run["it.v2"], 0.4 * np.exp(-4.0 * run.time), atol=1e-8)
+
+
+def test_circuits_that_are_decided_have_no_such_note():
+    system = mse.MSystem("filter")
+    system.add(mse.VoltageSource("source", voltage=1.0))
+    system.add(mse.Resistor("resistor", resistance=2.0))
+    system.add(mse.Capacitor("capacitor", capacitance=0.5))
+    system.connect("source.+", "resistor.+")
+    system.connect("resistor.-", "capacitor.+")
+    system.connect("capacitor.-", "source.-", system.earth)
+    run = system.simulate(duration=1.0, dt=0.5, progress=False)
+    assert not any("decides" in note for note in run.notes)
