@@ -253,7 +253,7 @@ def sweep(
     count, border = len(fronts.parents), fronts.border
     w = fronts.largest * fronts.largest
     d = w + fronts.largest * BLOCK
-    at = groups[0] * (border * (border + 1) // 2 + (0 if read is None else (len(read) - 1) * border))
+    at = 0
     for group in range(groups[0], groups[1]):
         top, depth, column = stack, 0, keep
         for g in range(count + 1):

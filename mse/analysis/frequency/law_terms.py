@@ -117,11 +117,11 @@ class AtFrequencies(NamedTuple):
         by_groups = (a.reshape(-1, WIDTH, a.shape[1]).transpose(0, 2, 1) for a in (answers, sizes, squares))
         return Products([], *by_groups), values
 
-    def complete(self, read: np.ndarray) -> np.ndarray:
-        """Products of rows with solutions (groups, rows, border, 8), from those of :meth:`LawTerms.read`."""
+    def complete(self, read: np.ndarray, at: slice) -> np.ndarray:
+        """Products of rows with solutions (groups, rows, border, 8) at some frequencies, from those of :meth:`LawTerms.read`."""
         law, row = np.divmod(self.of._rows[self.of._below], self.of._height)
         count = read.shape[1] - len(row)
-        weights = self.weights.reshape(len(read), WIDTH, -1)
+        weights = self.weights[at].reshape(len(read), WIDTH, -1)
         for k, (number, to) in enumerate(zip(law, row - self.of._bound, strict=True)):
             read[:, to] += weights[:, None, :, number] * read[:, count + k]
         return read[:, :count]

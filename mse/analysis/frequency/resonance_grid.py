@@ -39,9 +39,9 @@ _UNDAMPED = 1e-4
 # (tests/analysis/frequency/test_resonance_grid.py::test_a_resonance_that_only_a_dashpot_makes_is_resolved).
 _MISS = 0.02
 _ROUNDS = 30
-# Bytes for each point, for its response and the comparison with neighbors: measured 300; with less than that or three times this
+# Bytes for each point, for its response and the comparison with neighbors: measured 130; with less than that or three times it
 # the message is wrong (tests/analysis/test_resources.py::test_memory_is_told_as_it_is_taken).
-_BYTES = 400.0
+_BYTES = 200.0
 
 
 class ResonanceGrid(Result):

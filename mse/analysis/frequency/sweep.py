@@ -45,6 +45,9 @@ _SPAN = 4.0
 # Bytes computed before they are stored: little compared with wide results
 # (tests/analysis/test_resources.py::test_a_wide_sweep_holds_its_result_once), but much compared with a call.
 _AT_ONCE = 8e6
+# Bytes of results that are checked and stored together, half of the second cache: in benchmarks/run.py --only chain_noise, a
+# fifth of it saves nothing, and with twice as many the budget takes a third longer.
+_TAKEN = 5e5
 _PIECES = 6  # pieces of work for each thread, so that none waits long for another
 _TINY = np.finfo(float).tiny
 
@@ -169,44 +172,47 @@ class Sweep:
         values = np.empty((len(w), *self._shape), dtype=complex)
         good = np.zeros(len(w), dtype=bool)
         for first in range(0, len(w), at_once):
-            piece = order[first : first + at_once]
-            values[piece], good[piece], interrupted = self._ascending(
-                w[piece], threads, tell and (lambda done, first=first: tell(min(first + done, len(w))))
-            )
-            if interrupted:
+            ascending = order[first : first + at_once]
+            groups = -(-len(ascending) // WIDTH)
+            rates = w[np.append(ascending, np.full(groups * WIDTH - len(ascending), ascending[-1]))]
+            rates = rates.reshape(groups, WIDTH)
+            known = self._known_answers(rates)
+
+            def take(of: slice, out: np.ndarray, at=ascending, rates=rates, known=known) -> None:
+                at = at[of.start * WIDTH : of.stop * WIDTH]
+                found, fine = self._taken(rates, known, of, out)
+                values[at], good[at] = found[: len(at)], fine[: len(at)]
+
+            say = tell and (lambda done, first=first: tell(min(first + done, len(w))))
+            if self._run(rates, known, threads, take, say):
                 raise Stopped(values, good)
         return values, good
 
-    def _ascending(
-        self, w: np.ndarray, threads: int, tell: Callable[[int], None] | None
-    ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """:meth:`__call__` for ascending frequencies, and whether Ctrl-C ended it; unsolved frequencies have passed no check."""
-        groups = -(-len(w) // WIDTH)
-        rates = np.concatenate([w, np.full(groups * WIDTH - len(w), w[-1])]).reshape(groups, WIDTH)
-        known = self._known_answers(rates)
-        out, solved, interrupted = self._run(rates, known, threads, tell)
-        np.negative(out, out=out)
+    def _taken(self, rates: np.ndarray, known: _Known, of: slice, out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Responses (f, outputs, inputs), and which (f,) pass the check, from ``out`` of the compiled sweep for groups ``of``."""
         border, few, many = self._border, self._few, self._many
         square = border * (border + 1) // 2
+        by_frequency = slice(of.start * WIDTH, of.stop * WIDTH)
         i, k = np.tril_indices(border)
         last, own = out[:, square - border : square], out[:, np.flatnonzero(i == k)[:few]]
         if self._keep:
-            read = out[:, square:].reshape(groups, -1, border, WIDTH)
+            read = out[:, square:].reshape(len(out), -1, border, WIDTH)
             if known.laws is not None:
-                read = known.laws.complete(read)
+                read = known.laws.complete(read, by_frequency)
             values, answers = read[:, :, :few], np.concatenate([last[:, -1:], last[:, :few], read[:, :, -1]], axis=1)
         else:
-            values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(groups, many, few, WIDTH)
+            values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(-1, many, few, WIDTH)
             answers = np.concatenate([last[:, -1:], last[:, :-1]], axis=1)
-        good = self._checked(rates, known, answers, own) & solved[:, None]
-        values = np.moveaxis(values, 3, 1).reshape(groups * WIDTH, many, few)
+        good = self._checked(rates, known, of, answers, own).ravel()
+        values = np.moveaxis(values, 3, 1).reshape(-1, many, few)
         values = values.transpose(0, 2, 1) if self._turned else values
-        good = good.ravel()
         if known.stiffened is not None:
-            known.stiffened.complete(values, np.repeat(known.part, WIDTH))
+            known.stiffened.complete(values, np.repeat(known.part[of], WIDTH))
         if known.blocks is not None:
-            values, good = values + known.blocks.direct, good & known.blocks.symmetric
-        return values[: len(w)], good[: len(w)], interrupted
+            direct = known.blocks.direct
+            values = values + (direct[by_frequency] if np.ndim(direct) else direct)
+            good &= known.blocks.symmetric[by_frequency]
+        return values, good
 
     def _known_answers(self, rates: np.ndarray) -> _Known:
         top = rates[:, -1]
@@ -271,19 +277,19 @@ class Sweep:
         each = [0, 2, 3]
         return times(values, x), times(sizes, scale)[:, :, each], times(sizes**2, scale**2)[:, :, each]
 
-    def _checked(self, rates: np.ndarray, known: _Known, answers: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Which frequencies (groups, 8) have the known answers right and inputs that do not drive a singular motion.
+    def _checked(self, rates: np.ndarray, known: _Known, of: slice, answers: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Which frequencies (groups, 8) of the groups ``of`` have known answers right and inputs that drive no singular motion.
 
         ``x^T (Z - L D L^T) x`` over ``|x|^T |Z| |x|`` for random x measures the error of L D L^T, a residual of the matrix
         itself.
         """
-        w = rates[:, None, :]
-        k, h, c, m = (known.answers[known.part, :, j, None] for j in range(4))
-        right, size = k - w**2 * m + 1j * (h + w * c), _magnitude(known.sizes[known.part], w)
-        length = _magnitude(np.sqrt(known.norms[known.part, : self._few]), w)
+        w, part = rates[of, None, :], known.part[of]
+        k, h, c, m = (known.answers[part, :, j, None] for j in range(4))
+        right, size = k - w**2 * m + 1j * (h + w * c), _magnitude(known.sizes[part], w)
+        length = _magnitude(np.sqrt(known.norms[part, : self._few]), w)
         for more in known.products:
-            right, size = right + more.answers, size + more.sizes
-            length = length + np.sqrt(more.squares[:, : self._few])
+            right, size = right + more.answers[of], size + more.sizes[of]
+            length = length + np.sqrt(more.squares[of, : self._few])
         with np.errstate(all="ignore"):
             wrong = np.abs(answers - right) / (size + _TINY)
             # the factor is Rayleigh quotients of Z^-1, so norms of b appear squared
@@ -314,10 +320,12 @@ class Sweep:
         return x + self.size * self._border, stack, keep, x
 
     def _run(
-        self, rates: np.ndarray, known: _Known, threads: int, tell: Callable[[int], None] | None
-    ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Results of the compiled sweep by group of frequencies (groups, entries, 8), which (groups,) are solved, and whether
-        Ctrl-C ended it.
+        self, rates: np.ndarray, known: _Known, threads: int, take: Callable[[slice, np.ndarray], None],
+        tell: Callable[[int], None] | None,
+    ) -> bool:  # fmt: skip
+        """Eliminate for all groups of frequencies and ``take`` the results (groups, entries, 8) of some of them at a time.
+
+        Whether Ctrl-C ended it.
         """
         groups = len(rates)
         lanes = np.stack([rates, -(rates**2)], axis=1).ravel()
@@ -327,12 +335,14 @@ class Sweep:
         each = self._entries
         threads = min(threads, groups)
         dtype = complex if known.blocks is not None and known.blocks.complex else self.dtype
-        out = np.empty(groups * each * WIDTH, dtype=dtype)
         entries, *where = self._layout()
         fronts = self.elimination.fronts
         read = self._read if self._keep else (None, None, None)
         more = known.changes, known.terms
-        pieces = max(_PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles))
+        pieces = max(
+            _PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles),
+            int(16 * WIDTH * each * groups / _TAKEN),
+        )  # fmt: skip
         pieces = min(groups, pieces)
         bounds = np.linspace(0, groups, pieces + 1).astype(np.int64)
         waiting_pieces = iter(range(pieces))
@@ -342,9 +352,21 @@ class Sweep:
         def work(most: int | None = None) -> None:
             arena = aligned(entries * WIDTH, dtype)
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
+            room = np.empty(int(np.diff(bounds).max()) * each * WIDTH, dtype=dtype)
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
-                sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, out, *read, scratch, *more)
+                sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, room, *read, scratch, *more)
+                count = int(span[1] - span[0])
+                out = room[: count * each * WIDTH]
+                if dtype is complex:
+                    halves = out.view(float).reshape(count, each, 2, WIDTH)
+                    out = np.empty((count, each, WIDTH), dtype=complex)
+                    # with the sign of the response
+                    np.negative(halves[:, :, 0], out=out.real)
+                    np.negative(halves[:, :, 1], out=out.imag)
+                else:
+                    out = -out.reshape(count, each, WIDTH)
+                take(slice(*span.tolist()), out)
                 solved[span[0] : span[1]] = True
                 if tell is not None and threading.get_ident() == caller:
                     tell(WIDTH * int(np.count_nonzero(solved)))
@@ -362,12 +384,7 @@ class Sweep:
                 interrupted = True
             finally:
                 list(waiting_pieces)  # leave no work for the other threads
-        if dtype is float:
-            return out.reshape(groups, each, WIDTH), solved, interrupted
-        halves = out.view(float).reshape(groups, each, 2, WIDTH)
-        whole = np.empty((groups, each, WIDTH), dtype=complex)
-        whole.real, whole.imag = halves[:, :, 0], halves[:, :, 1]
-        return whole, solved, interrupted
+        return interrupted
 
     def _threads(self, frequencies: int, at_once: int) -> int:
         """As many threads as processors, work and memory allow; ModelError if there is not enough memory for one."""

@@ -280,7 +280,10 @@ def added_up(of: tuple[tuple, tuple], found: Sequence[Thermal], driving: Mapping
     """A budget of thermal sources, and of inputs by their densities (f,); ``of`` has what stands before and behind these."""
     sources = [(*t.label, t.kind) for t in found] + [(name, INPUT, INPUT) for name in driving]
     objects, mechanisms, kinds = (tuple(x) for x in zip(*sources, strict=True)) if sources else ((), (), ())
-    values = np.array([*(t.density for t in found), *driving.values()]).reshape(len(sources), len(of[0][3]))
+    # np.array would take ten times as long for thousands of them
+    values = np.concatenate([np.zeros(0), *(t.density for t in found), *driving.values()]).reshape(
+        len(sources), len(of[0][3])
+    )
     return NoiseBudget(*of[0], objects, mechanisms, kinds, values, *of[1])
 
 

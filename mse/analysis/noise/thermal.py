@@ -120,8 +120,9 @@ def thermal(
     ``rows`` are what the output reads of forces, if not the model alone decides about that.
     """
     laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
-    lossy = _Squares(model.parts, {**loss, **dict.fromkeys(laws, 1.0)})
-    viscous = _Squares(model.dampings, {label: 1.0 for label in model.dampings if label[1] not in LOADED})
+    heat = {owner: 4.0 * BOLTZMANN * temperature(model, owner, room) for owner, _ in (*loss, *model.dampings)}
+    lossy = _Squares(model.parts, {x: heat[x[0]] * (1.0 if x in laws else eta) for x, eta in loss.items()})
+    viscous = _Squares(model.dampings, {x: heat[x[0]] for x in model.dampings if x[1] not in LOADED})
     members = [m for m in model.members if m.motion.nnz]
     touched = [lossy.touched, viscous.touched, *(np.unique(m.motion.tocoo().col) for m in members)]
     every = np.unique(np.concatenate(touched))
@@ -137,19 +138,18 @@ def thermal(
     row, responses = (Rows(model, output, loss, inputs) if rows is None else rows).at(f, every)
     found: list[Thermal] = []
     for parts, kind, per in ((lossy, "structural", w), (viscous, "viscous", np.ones_like(w))):
-        for label, power, terms in zip(parts.labels, *parts.forms(row, every), strict=True):
-            if np.any(power < -left_by_rounding() * terms):
+        for label, density, feeds in zip(parts.labels, *parts.forms(row, every, 1.0 / per), strict=True):
+            if feeds:
                 powers.add(label[0])
                 continue
-            heat = 4.0 * BOLTZMANN * temperature(model, label[0], room)
             if kind == "structural" and label in laws:
-                power = power * np.imag(factor_at(" / ".join(label), laws[label], w))
-            found.append(Thermal(label, kind, heat * np.maximum(power, 0.0) / per))
+                density = density * np.imag(factor_at(" / ".join(label), laws[label], w))
+            found.append(Thermal(label, kind, density))
     for member in members:
         local = row @ member.motion.tocsc()[:, every].T
-        heat = 4.0 * BOLTZMANN * temperature(model, member.label, room) / w
+        per = 4.0 * BOLTZMANN * temperature(model, member.label, room) / w
         for mechanism, power in _of_member(member, w, loss, local):
-            found.append(Thermal((member.label, mechanism), "structural", heat * power))
+            found.append(Thermal((member.label, mechanism), "structural", per * power))
     notes = []
     if powers:
         names = ", ".join(sorted(powers))
@@ -204,31 +204,40 @@ class _Squares:
         """Numbers of the coordinates that the parts have entries on."""
         return np.unique(np.concatenate([self._roots.indices, *(on for on, _ in self._wide.values())]))
 
-    def forms(self, row: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The forms (parts, f) of rows (f, k) on the coordinates with these ``numbers`` (k,), and the sums of all terms in each.
+    def forms(self, row: np.ndarray, numbers: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``times`` (f,) the forms (parts, f), at least zero, of rows (f, k) on the coordinates with these ``numbers`` (k,).
 
-        Where a stiff part hardly deforms, the terms cancel to rounding.
+        And which (parts,) of the forms are negative somewhere.  Where a stiff part hardly deforms, its terms cancel to rounding,
+        which is not negative.
         """
         roots = self._roots[:, numbers].tocsr()
-        count, signs = len(self._signs), self._signs[:, None]
-        sums = sp.csr_matrix((np.ones(count), (self._of, np.arange(count))), shape=(len(self.labels), count))
-        out, sizes = (np.empty((len(self.labels), len(row))) for _ in range(2))
+        count, parts = len(self._signs), len(self.labels)
+        size = sp.csr_matrix((np.ones(count), (self._of, np.arange(count))), shape=(parts, count))
+        # without negative ones and sparse matrices, a form is the sum of the sizes of its terms
+        signed = size @ sp.diags(self._signs) if np.any(self._signs < 0.0) or self._wide else None
+        out, negative = np.empty((parts, len(row))), np.zeros(parts, dtype=bool)
         step = max(1, int(_AT_ONCE / (16 * max(*roots.shape, 1))))
         for first in range(0, len(row), step):
-            re, im = (
-                np.ascontiguousarray(x.T) for x in (row[first : first + step].real, row[first : first + step].imag)
-            )
-            squares = (roots @ re) ** 2 + (roots @ im) ** 2
-            sizes[:, first : first + step] = sums @ squares
-            out[:, first : first + step] = (
-                sums @ (signs * squares) if np.any(signs < 0.0) else sizes[:, first : first + step]
-            )
+            some = slice(first, first + step)
+            own = np.ascontiguousarray(row[some].T)
+            squares = roots @ own.view(float)  # real and imaginary parts in turn
+            squares *= squares
+            whole = _pairs(size @ squares)
+            value = whole if signed is None else _pairs(signed @ squares)
             for k, (on, matrix) in self._wide.items():
-                own = row[first : first + step, np.searchsorted(numbers, on)].T
-                out[k, first : first + step] = np.einsum("cf,cf->f", matrix @ own, own.conj()).real
-                size = np.abs(own)
-                sizes[k, first : first + step] = np.einsum("cf,cf->f", abs(matrix) @ size, size)
-        return out, sizes
+                local = own[np.searchsorted(numbers, on)]
+                value[k] = np.einsum("cf,cf->f", matrix @ local, local.conj()).real
+                local = np.abs(local)
+                whole[k] = np.einsum("cf,cf->f", abs(matrix) @ local, local)
+            if signed is not None:
+                negative |= np.any(value < -left_by_rounding() * whole, axis=1)
+            np.multiply(np.maximum(value, 0.0, out=value), times[some], out=out[:, some])
+        return out, negative
+
+
+def _pairs(values: np.ndarray) -> np.ndarray:
+    """Sums of each pair of columns of values (r, 2 f), (r, f)."""
+    return values[:, ::2] + values[:, 1::2]
 
 
 def _square_roots(number: np.ndarray, on: np.ndarray, matrices: np.ndarray) -> tuple[np.ndarray, ...]:
