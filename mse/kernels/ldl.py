@@ -204,18 +204,19 @@ def substitute_back(arena, fronts, keep, x):
     at = keep
     for g in range(count):
         columns = fronts.first_column[g + 1] - fronts.first_column[g]
-        at += columns * (columns + fronts.first_row[g + 1] - fronts.first_row[g])
+        at += columns * (columns - 1) // 2 + columns * (fronts.first_row[g + 1] - fronts.first_row[g])
     for g in range(count - 1, -1, -1):
         start, columns = fronts.first_column[g], fronts.first_column[g + 1] - fronts.first_column[g]
         first, last = fronts.first_row[g], fronts.first_row[g + 1]
-        at -= columns * (columns + last - first)
+        rows = at - columns * (last - first)  # of L below the triangle, which has i (i - 1) / 2 entries before row i
+        at = rows - columns * (columns - 1) // 2
         nothing = zero(arena)
         for j in range(columns * border):
             store(arena, x + start * border + j, nothing)
         inner = last
         while inner > first and fronts.rows[inner - 1] >= n:
             inner -= 1
-            low = at + (columns + inner - first) * columns
+            low = rows + (inner - first) * columns
             for j in range(columns):
                 store(arena, x + (start + j) * border + fronts.rows[inner] - n, load(arena, low + j))
         for j in range(columns - 1, -1, -1):
@@ -226,7 +227,7 @@ def substitute_back(arena, fronts, keep, x):
                 for i in range(j + 1, columns + inner - first):
                     row = start + i if i < columns else fronts.rows[first + i - columns]
                     of = x + row * border
-                    low = load(arena, at + i * columns + j)
+                    low = load(arena, at + i * (i - 1) // 2 + j if i < columns else rows + (i - columns) * columns + j)
                     y = minus_product(y, low, load(arena, of + b))
                     y1 = minus_product(y1, low, load(arena, of + b1))
                     y2 = minus_product(y2, low, load(arena, of + b2))
@@ -277,7 +278,7 @@ def sweep(
             depth += 1
             if keep >= 0:
                 for i in range(size):
-                    for j in range(columns):
+                    for j in range(min(i, columns)):
                         store(arena, column, load(arena, i * size + j))
                         column += 1
         # the border's triangle is left at the start of the arena

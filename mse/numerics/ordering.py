@@ -48,9 +48,9 @@ class Elimination:
 
     @cached_property
     def kept(self) -> int:
-        """Entries of all columns of L, with the border."""
+        """Entries of all columns of L below its diagonal, with the border."""
         columns, rows = np.diff(self.fronts.first_column), np.diff(self.fronts.first_row)
-        return int(np.sum(columns * (columns + rows)))
+        return int(np.sum(columns * (columns - 1) // 2 + columns * rows))
 
     @cached_property
     def cycles(self) -> float:
