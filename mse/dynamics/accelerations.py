@@ -117,7 +117,10 @@ class Equations:
     # -- terms ------------------------------------------------------------------------------------------------
     def inertia(self, at: Configuration, v: np.ndarray) -> Inertia:
         """Masses and forces of inertia at velocities v (n,)."""
-        moving, turning = self.frame_motions(at, v)
+        return self._inertia(at, v, self.frame_motions(at, v))
+
+    def _inertia(self, at: Configuration, v: np.ndarray, motions: tuple[np.ndarray, np.ndarray]) -> Inertia:
+        moving, turning = motions
         n = self.size
         mass, force, energy = np.zeros((n + 1, n + 1)), np.zeros(n + 1), 0.0  # the last one is the ground
         for part, rows in zip(self.parts, self._rows, strict=True):
@@ -139,31 +142,42 @@ class Equations:
 
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
-        at, (mass, inertia, _) = here.configuration, self.inertia(here.configuration, v)
-        force, damped, driven = self.applied(here, v, time, self.assembly.groups, self.parts)
-        return Terms(mass, force - inertia, self._bends(at, v, *self.frame_motions(at, v)), damped, driven)
+        at = here.configuration
+        motions = self.frame_motions(at, v)
+        mass, inertia, _ = self._inertia(at, v, motions)
+        force, damped, driven = self._applied(here, v, time, self.assembly.groups, self.parts, motions[0])
+        return Terms(mass, force - inertia, self._bends(at, v, *motions), damped, driven)
 
     def applied(
         self, here: Evaluation, v: np.ndarray, time: float, groups: Sequence[Group], parts: Sequence[GroupInertia]
     ) -> tuple[np.ndarray, float, float]:
-        """Forces (n,) of the groups, of dampers of the parts, and of inputs; power (W) of dampers, and of other forces."""
-        at, force = here.configuration, np.zeros(self.size + 1)  # the last one is the ground
-        moving = self.frame_motions(at, v)[0]
+        """Forces (n,) of the groups, of dampers and powers of the parts, and of inputs; power (W) of dampers, and of other forces.
+
+        Groups that have a power are among both.
+        """
+        return self._applied(here, v, time, groups, parts, self.frame_motions(here.configuration, v)[0])
+
+    def _applied(self, here, v, time, groups, parts, moving):
+        at, force, damped, driven = here.configuration, np.zeros(self.size + 1), 0.0, 0.0  # the last one is the ground
         for g in groups:
-            energy, gradient, _ = self.assembly.evaluate(g, at, 1)
-            if not np.isfinite(
-                energy
-            ).all():  # where slopes may be finite, as behind a condition that returns no number
+            # powers come with the parts
+            energy, gradient, _ = self.assembly.evaluate(g, at, 1, follower_factor=0.0)
+            if not np.isfinite(energy).all():
+                # where slopes may be finite, as behind a condition that returns no number
                 gradient = np.full_like(gradient, np.nan)
-            np.subtract.at(force, self.assembly.rows[g.number], gradient)
-        damped, driven = 0.0, self._power_without_energy(groups, at, v, moving)
+            rows = self.assembly.rows[g.number]
+            np.subtract.at(force, rows, gradient)
+            if not g.cls.defines("power") and (without := g.without_energy).any():
+                driven -= float(np.sum(gradient[without] * np.append(v, 0.0)[rows[without]]))
         for part in parts:
-            if part.has_damping and v.any():
+            if part.has_damping and (v.any() or part.has_power):
                 own = self._own(part.group, v, moving)
-                damping, power = part.velocity_forces(at, own)
-                damped += float(np.sum(damping * own))
-                driven += float(np.sum(power * own))
-                both = damping + power
+                both = part.dampings(at, own)
+                damped += float(np.sum(both * own))
+                if part.has_power:
+                    power = part.powers(at, own)
+                    driven += float(np.sum(power * own))
+                    both = both + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
                 np.add.at(force, self._rows[self.parts.index(part)], both)
         if self.inputs.names:
@@ -172,21 +186,6 @@ class Equations:
             driven += float(given @ v)
         return force[:-1], damped, driven
 
-    def _power_without_energy(
-        self, groups: Sequence[Group], at: Configuration, v: np.ndarray, moving: np.ndarray
-    ) -> float:
-        """Power (W) of the forces of elements that come from no energy, as they are at rest."""
-        power = 0.0
-        for g in groups:
-            if g.cls.defines("power"):
-                forces = g.evaluate(at, 1, follower_factor=0.0)[1] - g.evaluate(at, 1)[1]
-            elif (without := g.without_energy).any():
-                forces = -g.evaluate(at, 1)[1] * without[:, None]
-            else:
-                continue
-            power += float(np.sum(forces * self._own(g, v, moving)))
-        return power
-
     def _bends(self, at: Configuration, v: np.ndarray, moving: np.ndarray, turning: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints, so that ``g'' = G a + v'(d2g)v``."""
         out = np.zeros(self.assembly.constraint_count)
@@ -194,14 +193,10 @@ class Equations:
             return out
         out = np.append(out, 0.0)  # the last one is of rows that joined groups fill up
         for g, numbers in zip(self.assembly.bound, self.assembly.constraint_pattern.numbers, strict=True):
-            own = self._own(g, v, moving)
-            faster = _by_turning(g, turning)
-            for r in range(g.constraint_count):
-                unit = np.zeros(numbers.shape)
-                unit[:, r] = 1.0
-                _, slopes, curvature = g.constrain(at, unit, 2)
-                bend = np.einsum("ei,ei->e", np.einsum("ei,eij->ej", own, curvature), own)
-                out[numbers[:, r]] = bend + np.sum(slopes[:, r, : faster.shape[1]] * faster, axis=1)
+            own, faster = self._own(g, v, moving), _by_turning(g, turning)
+            slopes, curvatures = g.curvatures(at)
+            bend = np.einsum("erij,ei,ej->er", curvatures, own, own)
+            out[numbers] = bend + np.einsum("eri,ei->er", slopes[:, :, : faster.shape[1]], faster)
         return out[:-1]
 
     def flow_rows(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
@@ -282,19 +277,21 @@ class Equations:
         tangent = Tangent(slopes, self.assembly.factors, dense=True)
         found = tangent.multipliers(left)
         if not tangent.unique:
-            found = rank(slopes).shortest(found)
+            found = rank(sp.csr_matrix(slopes)).shortest(found)
         return found / lengths
 
-    def stacked(self, here: Evaluation, extra: np.ndarray | None) -> tuple[sp.csr_matrix, np.ndarray]:
+    def stacked(self, here: Evaluation, extra: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Measured slopes (m, n) of unit length of all constraints, with ``extra`` rows last, and their lengths (m,)."""
-        metric = self.measure.metric
-        slopes, lengths = np.zeros((0, len(metric))), np.zeros(0)
-        if self.assembly.constraint_count:
-            slopes, lengths = here.constraints.toarray(), here.distances[1]
+        metric, count = self.measure.metric, self.assembly.constraint_count
+        slopes, lengths = np.zeros((count, len(metric))), np.zeros(0)
+        if count:
+            pattern, lengths = self.assembly.constraint_pattern, here.distances[1]
+            entries = here.constraint_entries[1] / metric[pattern.indices] / lengths[pattern.row]
+            slopes[pattern.row, pattern.indices] = entries
         if extra is not None:
             length = self._lengths(extra)
             slopes, lengths = np.vstack([slopes, extra / metric / length[:, None]]), np.append(lengths, length)
-        return sp.csr_matrix(slopes), lengths
+        return slopes, lengths
 
 
 def _by_turning(group: Group, turning: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..elements import laws, velocity_laws
 from ..elements.base import MObject
-from ..elements.law_record import Places, Shape, rows_of
+from ..elements.law_record import Places, Shape
 from ..elements.recorded_laws import Together
 from ..kernels.rotations import turn_all
 from ..model.configuration import Configuration
@@ -35,6 +35,7 @@ class GroupInertia:
         self.shape = Shape(group.frames.shape[1], group.internal.shape[1])
         self.has_mass = self.cls.has_mass()
         self.has_damping = any(map(self.cls.defines, ("dissipation", "power", "damping_matrix")))
+        self.has_power = self.cls.defines("power")
         self._own = None if self.cls.moving is None else self.cls.moving(self.objects)
         self._records: dict[str, Together] = {}
         n = self.shape.size
@@ -70,7 +71,7 @@ class GroupInertia:
         return self._by_mass_matrix(at, velocities)
 
     def _rows(self, at: Configuration) -> np.ndarray:
-        return rows_of(self._places(at))
+        return self.group.columns(at)
 
     def _by_coenergy(self, rows: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mass = self._records["kinetic"].evaluate(rows, velocities, 2)[2]
@@ -129,25 +130,30 @@ class GroupInertia:
             out[:, :, i] = (8.0 * near - far) / (12.0 * step[:, None])
         return out
 
-    def velocity_forces(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What velocities (E, n) change in the forces: of dampings (E, n), and of powers (E, n)."""
+    def dampings(self, at: Configuration, velocities: np.ndarray) -> np.ndarray:
+        """Forces (E, n) of dampings at velocities (E, n)."""
         g, cls = self.group, self.cls
-        damping, power = np.zeros((2, *velocities.shape))
+        if cls.damping_kernel is None and cls.defines("dissipation"):
+            return -self._records["dissipation"].evaluate(self._rows(at), velocities, 1)[1][:, 0]
         if cls.damping_kernel is not None:
             matrices = cls.damping_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
-            if matrices is not None:
-                damping -= np.einsum("eij,ej->ei", matrices, velocities)
-        elif cls.defines("dissipation"):
-            damping -= self._records["dissipation"].evaluate(self._rows(at), velocities, 1)[1][:, 0]
         elif cls.defines("damping_matrix"):
             matrices = laws.matrices(self.objects, "damping_matrix", self._places(at), self.shape.size)
-            if matrices is not None:
-                damping -= np.einsum("eij,ej->ei", matrices, velocities)
-        if cls.defines("power"):  # without the forces at rest, which an assembly's total has
-            for actual, sign in ((velocities, 1.0), (np.zeros_like(velocities), -1.0)):
-                given = np.hstack([np.zeros_like(actual), actual])
-                power += sign * self._records["power"].evaluate(self._rows(at), given, 0)[0]
-        return damping, power
+        else:
+            matrices = None
+        return np.zeros(velocities.shape) if matrices is None else -np.einsum("eij,ej->ei", matrices, velocities)
+
+    def powers(self, at: Configuration, velocities: np.ndarray) -> np.ndarray:
+        """Forces (E, n) of powers at velocities (E, n)."""
+        given = np.hstack([np.zeros_like(velocities), velocities])
+        return self._records["power"].evaluate(self._rows(at), given, 0)[0]
+
+    def velocity_forces(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What velocities (E, n) change in the forces: of dampings (E, n), and of powers (E, n)."""
+        power = np.zeros(velocities.shape)
+        if self.has_power:
+            power = self.powers(at, velocities) - self.powers(at, power)
+        return self.dampings(at, velocities), power
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:

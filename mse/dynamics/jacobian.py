@@ -51,7 +51,7 @@ class Jacobian:
         self._put_matrices(np.zeros(e.size))
         flows, _ = e.flow_rows(here, v)
         rows, self.lengths = e.stacked(here, flows)
-        rows, m = rows.toarray(), e.assembly.constraint_count
+        m = e.assembly.constraint_count
         self.held = _independent(rows[:m])
         first = rows[self.held]
         basis = np.linalg.qr(first.T)[0]

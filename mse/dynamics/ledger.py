@@ -46,11 +46,11 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
 
     for part in e.parts:
         if part.has_damping:
-            add(part.group, sum(part.velocity_forces(at, own(part.group))))
+            add(part.group, part.dampings(at, own(part.group)))
+        if part.has_power:
+            add(part.group, part.powers(at, own(part.group)))
     for g in e.assembly.groups:
-        if g.cls.defines("power"):
-            add(g, g.evaluate(at, 1, follower_factor=0.0)[1] - g.evaluate(at, 1)[1])
-        elif (without := g.without_energy).any():
+        if not g.cls.defines("power") and (without := g.without_energy).any():
             add(g, -g.evaluate(at, 1)[1] * without[:, None])
     found |= {name: float(force @ v) for name, force in inputs.each_force(moment.time, here).items()}
     if inputs.motors:

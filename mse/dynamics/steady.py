@@ -205,7 +205,7 @@ class Turning:
         return self.free if rows is None else self._allowed(rows)
 
     def _allowed(self, rows: np.ndarray | None) -> np.ndarray:
-        slopes = self.equations.stacked(self.here, rows)[0].toarray()
+        slopes = self.equations.stacked(self.here, rows)[0]
         return null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(len(self.v))
 
     def step(self, sought: Sought | None = None) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:

@@ -179,6 +179,7 @@ class Together:
         self.objects, self.law, self.shape = list(objects), law, shape
         self._records: list[Branches] = []
         self._which: np.ndarray | None = None  # records of each object, or one of the two above
+        self._only: Law | None = None  # the record that all objects have, if it is their only one and agrees with their law
         self.refused: dict[str, None] = {}  # reasons
 
     def __reduce__(self):
@@ -204,7 +205,7 @@ class Together:
 
     def _begin(self, laws: Laws) -> None:
         count = len(self.objects)
-        self._version, self._records, self.refused = laws.changes, [], {}
+        self._version, self._records, self.refused, self._only = laws.changes, [], {}, None
         self._which = np.full(count, _UNREAD)
         self._checked = np.zeros((count, 1), dtype=bool)  # whether a way of an object agrees with its law
         self._parameters: list[np.ndarray] = []
@@ -234,8 +235,13 @@ class Together:
         ``rows`` (E, i) are their frames and internal coordinates; gravity, multipliers or velocities are ``given`` to all (g,) or
         each (E, g).
         """
+        places = np.hstack([rows, np.broadcast_to(given, (len(rows), np.shape(given)[-1]))])
+        only = self._only
+        if only is not None and not self._laws.renewed() and self._version == self._laws.changes:
+            columns = np.hstack([places, self._parameters[0][part]])
+            if not only.branches or only.serves(columns).all():
+                return only.run(columns, order)
         numbers = np.arange(len(self.objects))[part]
-        places = np.hstack([rows, np.broadcast_to(given, (len(numbers), np.shape(given)[-1]))])
         found = [] if self._by_differences else self._by_records(places, order, numbers)
         if len(found) == 1 and len(found[0][0]) == len(numbers):
             return found[0][1]
@@ -276,6 +282,8 @@ class Together:
                     out.append((here[rows], law.run(columns[rows], order)))
             if served < len(own):
                 self.refused[records.refused or f"takes more than {_MOST_BRANCHES} ways through its conditions"] = None
+        if len(self._records) == 1 and len(out) == 1 and not self._which.any() and self._checked.all():
+            self._only = self._records[0].laws[0]
         return out
 
     def _agrees(self, law: Law, way: int, members: np.ndarray, columns: np.ndarray) -> np.ndarray:

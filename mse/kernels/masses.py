@@ -27,7 +27,7 @@ def body_inertia_force(mass, velocities):
     """``w x (U J U^T w)``, the gyroscopic torque of ``mass`` (E, 6, 6) at velocities (E, 6); (E, 6)."""
     out = np.zeros(velocities.shape)
     w = velocities[:, 3:]
-    out[:, 3:] = np.cross(w, np.einsum("eij,ej->ei", mass[:, 3:, 3:], w))
+    out[:, 3:] = (cross_matrices(w) @ (mass[:, 3:, 3:] @ w[:, :, None]))[:, :, 0]
     return out
 
 

@@ -81,7 +81,7 @@ class Group:
 
         Returns energies (E,): minus the coenergy, and efforts of resistances times their charges.
         """
-        rates, rows, inner = self._rates(part), self._columns(at, part), at.q[self.internal[part]]
+        rates, rows, inner = self._rates(part), self.columns(at, part), at.q[self.internal[part]]
         energy = np.zeros(len(rates))
         if self.cls.defines("kinetic"):
             values, slopes, second = self._together("coenergy", 1).evaluate(rows, rates, order, part)
@@ -105,7 +105,7 @@ class Group:
         """Slopes (E, n) of contents by velocities at some rates (E, n), and second derivatives (E, n, n)."""
         n = rates.shape[1]
         if self.cls.defines("dissipation"):
-            values, by_places, slopes = self._together("drag", 1 + n).evaluate(self._columns(at, part), rates, 2, part)
+            values, by_places, slopes = self._together("drag", 1 + n).evaluate(self.columns(at, part), rates, 2, part)
             self._refuse_places(by_places[:, 1:], part)
             return values[:, 1:], slopes
         none = np.zeros((len(rates), n)), np.zeros((len(rates), n, n))
@@ -129,11 +129,11 @@ class Group:
         """Slopes (E, n) of kinetic coenergies by velocities, at some rates (E, n)."""
         if not self.cls.defines("kinetic"):
             return np.zeros_like(rates)
-        return self._together("momenta", 1 + rates.shape[1]).evaluate(self._columns(at, ALL), rates, 1)[0][:, 1:]
+        return self._together("momenta", 1 + rates.shape[1]).evaluate(self.columns(at), rates, 1)[0][:, 1:]
 
     def powered(self, at: Configuration, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By how much forces (E, n) of powers differ at some rates (E, n) from those at rest, and their slopes (E, n, n)."""
-        rows, none = self._columns(at, ALL), np.zeros_like(rates)
+        rows, none = self.columns(at), np.zeros_like(rates)
         forces, _, slopes = self._records["power"].evaluate(rows, np.hstack([none, rates]), 2)
         return forces - power_forces(self._records["power"], rows, 1)[0], slopes
 
@@ -144,7 +144,7 @@ class Group:
             rates = self._rates(ALL)
         found = self.resisted(at, ALL, rates)[1]
         if self.cls.defines("kinetic"):
-            momenta = self._together("momenta", 1 + rates.shape[1]).evaluate(self._columns(at, ALL), rates, 1)[1]
+            momenta = self._together("momenta", 1 + rates.shape[1]).evaluate(self.columns(at), rates, 1)[1]
             found = found - momenta[:, 1:].transpose(0, 2, 1)
         return found - self.powered(at, rates)[1] if self.cls.defines("power") else found
 
@@ -232,7 +232,7 @@ class Group:
             return residual, jacobian, hessian
 
         if (records := self._records.get("constraint")) is not None:
-            found = records.evaluate(self._columns(at, ALL), multipliers, order)
+            found = records.evaluate(self.columns(at), multipliers, order)
             return tuple(
                 own if own.size else none for own, none in zip(found, (residual, jacobian, hessian), strict=True)
             )
@@ -247,6 +247,24 @@ class Group:
                 )
             residual[k], jacobian[k], hessian[k] = found
         return residual, jacobian, hessian
+
+    def curvatures(self, at: Configuration) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes (E, m, n) of constraints, and the curvature (E, m, n, n) of each of them."""
+        count, m = len(self.frames), self.constraint_count
+        n = 6 * self.frames.shape[1] + self.internal.shape[1]
+        # as of so many elements with one constraint each: one call takes less time than m
+        each, units = np.repeat(np.arange(count), m), np.tile(np.eye(m), (count, 1))
+        if self.cls.constraint_kernel is not None:
+            frames, memory = self.frames[each], self.memories(at.memory)[each]
+            residual, slopes, found = np.zeros((len(each), m)), np.zeros((len(each), m, n)), np.zeros((len(each), n, n))
+            given = self.parameters[each], at.o.take(frames, axis=0), at.U.take(frames, axis=0), memory, units
+            self.cls.constraint_kernel(*given, 2, residual, slopes, found)
+        elif (records := self._records.get("constraint")) is not None:
+            _, slopes, found = records.evaluate(self.columns(at)[each], units, 2, each)
+        else:
+            rows = [self.constrain(at, np.tile(unit, (count, 1)), 2)[1:] for unit in np.eye(m)]
+            return rows[0][0], np.stack([curvature for _, curvature in rows], axis=1)
+        return slopes[::m], found.reshape(count, m, n, n)
 
     def portions(self, order: int) -> list[slice]:
         """Slices of members whose matrices (parts added up) fit in the processor's cache together."""
@@ -270,7 +288,7 @@ class Group:
         found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
         if self.cls.defines("power") and order and follower_factor:
             rates = 0.0 if self.flows is None else self._rates(part)
-            forces, field = power_forces(self._records["power"], self._columns(at, part), order, part, rates)
+            forces, field = power_forces(self._records["power"], self.columns(at, part), order, part, rates)
             found[1][:] -= follower_factor * forces
             if order == 2:
                 found[2][:, 0] += follower_factor * field
@@ -319,7 +337,7 @@ class Group:
         """Fill energies, gradients and stiffness parts by derivatives of the laws, or by what members have in their place."""
         energy, gradient, stiffness = out
         if (records := self._records.get("energy")) is not None:
-            values, slopes, second = records.evaluate(self._columns(at, part), gravity, order, part)
+            values, slopes, second = records.evaluate(self.columns(at, part), gravity, order, part)
             energy[:] = bounded(values[:, 0])
             if order >= 1:
                 gradient[:] = slopes[:, 0]
@@ -335,7 +353,7 @@ class Group:
             if order == 2:
                 stiffness[e] = found[2]
 
-    def _columns(self, at: Configuration, part: slice) -> np.ndarray:
+    def columns(self, at: Configuration, part: slice = ALL) -> np.ndarray:
         """Origins, orientations and internal coordinates of members, one row each."""
         chosen = self.frames[part]
         given = at.o[chosen], at.U[chosen], at.q[self.internal[part]]

@@ -48,15 +48,15 @@ def _lengths(rows: np.ndarray, entries: np.ndarray, count: int) -> np.ndarray:
 class Tangent:
     """The space of steps p with ``G p = 0`` at one point, for slopes G (m, n) with rows of unit length.
 
-    ``factors`` fit slopes of this pattern; ``dense`` has a basis found for large ones, too.
+    ``factors`` fit slopes of this pattern; ``dense`` has a basis found for large ones, too, which may be given as an array.
     """
 
-    def __init__(self, slopes: sp.csr_matrix, factors: Factors, *, dense: bool = False):
+    def __init__(self, slopes: sp.csr_matrix | np.ndarray, factors: Factors, *, dense: bool = False):
         self.slopes, self._factors = slopes, factors
         m, n = slopes.shape
         self.dense = dense or n <= SIZES.dense
         if self.dense:
-            self._r, q, order = _pivoted(slopes.toarray())
+            self._r, q, order = _pivoted(slopes.toarray() if sp.issparse(slopes) else slopes.copy())
             rank = int(np.count_nonzero(independent(np.abs(self._r.diagonal()))))
             self._range, self.basis, self._order = q[:, :rank], q[:, rank:], order
             # G = P R^T Q1^T; if rows depend on others, least squares solutions come from another QR, of R^T (m, rank)
