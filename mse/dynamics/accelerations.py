@@ -48,6 +48,15 @@ class Inertia(NamedTuple):
     energy: float
 
 
+class Pull(NamedTuple):
+    """M (n, n), f - c (n,), power (W) of dampers, and of other forces."""
+
+    mass: np.ndarray
+    force: np.ndarray
+    damped: float
+    driven: float
+
+
 class Terms(NamedTuple):
     """What the equations consist of: M (n, n), f - c (n,), bends ``v'(d2g)v`` (m,), power (W) of dampers, and of other forces."""
 
@@ -140,13 +149,20 @@ class Equations:
         """M (n, n) in a state."""
         return self.inertia(here.configuration, np.zeros(self.size)).mass
 
-    def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
-        """All terms of the equations in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
-        at = here.configuration
-        motions = self.frame_motions(at, v)
-        mass, inertia, _ = self._inertia(at, v, motions)
+    def pull(self, here: Evaluation, v: np.ndarray, time: float) -> Pull:
+        """Masses and forces in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
+        return self._pull(here, v, time, self.frame_motions(here.configuration, v))
+
+    def _pull(self, here: Evaluation, v: np.ndarray, time: float, motions: tuple[np.ndarray, np.ndarray]) -> Pull:
+        mass, inertia, _ = self._inertia(here.configuration, v, motions)
         force, damped, driven = self._applied(here, v, time, self.assembly.groups, self.parts, motions[0])
-        return Terms(mass, force - inertia, self._bends(at, v, *motions), damped, driven)
+        return Pull(mass, force - inertia, damped, driven)
+
+    def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
+        """All terms of the equations, likewise."""
+        motions = self.frame_motions(here.configuration, v)
+        mass, force, damped, driven = self._pull(here, v, time, motions)
+        return Terms(mass, force, self._bends(here.configuration, v, *motions), damped, driven)
 
     def applied(
         self, here: Evaluation, v: np.ndarray, time: float, groups: Sequence[Group], parts: Sequence[GroupInertia]

@@ -58,8 +58,7 @@ class FastMotions:
     def at_rest(self, rate: float, least: float) -> bool:
         """Whether all vibrations faster than a rate (rad/s) would move by less than a distance (m)."""
         e, metric, fast = self._equations, self._equations.measure.metric, self._rates > rate
-        force = e.applied(self._here, self._v, 0.0, e.assembly.groups, e.parts)[0]
-        force -= e.inertia(self._here.configuration, self._v).force
+        force = e.pull(self._here, self._v, 0.0).force
         modes, rates = self._modes[:, fast], self._rates[fast]
         offset = np.hypot(modes.T @ (force / metric) / rates**2, modes.T @ self._mass @ (metric * self._v) / rates)
         return bool(np.abs(modes * offset).max(initial=0.0) <= least)

@@ -96,8 +96,7 @@ class _Steps:
         self._flows = [
             (k, self._metric[k] * effort / most) for k, effort in e.without_store if (most := resistance[k].max()) > 0.0
         ]
-        force, _, _ = e.applied(here, begin.v, begin.time, e.assembly.groups, e.parts)
-        self._force = (force - e.inertia(here.configuration, begin.v).force) / self._metric
+        self._force = e.pull(here, begin.v, begin.time).force / self._metric
         if not np.isfinite(self._force).all():
             raise StepFailed
         self._v = self._metric * begin.v
@@ -265,8 +264,7 @@ class _Steps:
         x, v = y.x / metric, y.v / metric
         here = e.evaluation(displaced(self._begin.state, x), t)
         flows, _ = e.flow_rows(here, v)
-        inertia = e.inertia(here.configuration, v)
-        force, damped, driven = e.applied(here, v, t, e.assembly.groups, e.parts)
+        mass, force, damped, driven = e.pull(here, v, t)
         rows, off = np.zeros((0, n)), np.zeros(0)
         if len(m.lengths):
             count, inputs = e.assembly.constraint_count, e.inputs
@@ -284,7 +282,7 @@ class _Steps:
         flow = y.v + rows[: len(held)].T @ y.position
         for turn, w in zip(x[: self._bodies].reshape(-1, 6), flow[: self._bodies].reshape(-1, 6), strict=True):
             w[3:] = inverse_left_jacobian(turn[3:]) @ w[3:]
-        pull = (inertia.mass @ (rates[n:] / metric) - force + inertia.force) / metric + rows.T @ y.velocity
+        pull = (mass @ (rates[n:] / metric) - force) / metric + rows.T @ y.velocity
         return Unknowns(rates[:n] - flow, pull, gap, off), (damped, driven)
 
     def _error(self, stages: _Stages, h: float, repeated: bool) -> float:

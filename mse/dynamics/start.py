@@ -376,7 +376,7 @@ def settled(
 def _refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:
     """Refuse forces along motions that no mass, damping, stiffness or constraint has a share of."""
     e, none = equations, np.zeros(equations.size)
-    force = e.applied(here, v, time, e.assembly.groups, e.parts)[0] - e.inertia(here.configuration, v).force
+    force = e.pull(here, v, time).force
     whole = np.hstack([*matrices(e, here, v, none)[:3], e.rows(here, v).T])
     whole[np.abs(whole) <= VANISHED] = 0.0
     bare = unbalanced(whole, force)
