@@ -117,7 +117,7 @@ class Equations:
     def _own(self, g: Group, v: np.ndarray, moving: np.ndarray) -> np.ndarray:
         """Velocities (E, n) of the frames and internal coordinates of the elements of a group."""
         inner = v[6 * (self.assembly.bodies - 1) + g.internal]
-        return np.hstack([moving[g.frames].reshape(len(g.frames), -1), inner])
+        return np.concatenate([moving[g.frames].reshape(len(g.frames), -1), inner], axis=1)
 
     def _levers(self, g: Group, at: Configuration) -> np.ndarray:
         """From the reference points of bodies to the frames of elements (E, F, 3)."""

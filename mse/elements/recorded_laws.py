@@ -235,13 +235,14 @@ class Together:
         ``rows`` (E, i) are their frames and internal coordinates; gravity, multipliers or velocities are ``given`` to all (g,) or
         each (E, g).
         """
-        places = np.hstack([rows, np.broadcast_to(given, (len(rows), np.shape(given)[-1]))])
+        if given.ndim == 1:
+            given = np.broadcast_to(given, (len(rows), len(given)))
         only = self._only
         if only is not None and not self._laws.renewed() and self._version == self._laws.changes:
-            columns = np.hstack([places, self._parameters[0][part]])
+            columns = np.concatenate([rows, given, self._parameters[0][part]], axis=1)
             if not only.branches or only.serves(columns).all():
                 return only.run(columns, order)
-        numbers = np.arange(len(self.objects))[part]
+        numbers, places = np.arange(len(self.objects))[part], np.concatenate([rows, given], axis=1)
         found = [] if self._by_differences else self._by_records(places, order, numbers)
         if len(found) == 1 and len(found[0][0]) == len(numbers):
             return found[0][1]

@@ -357,7 +357,7 @@ class Group:
         """Origins, orientations and internal coordinates of members, one row each."""
         chosen = self.frames[part]
         given = at.o[chosen], at.U[chosen], at.q[self.internal[part]]
-        return np.hstack([x.reshape(len(chosen), -1) for x in given])
+        return np.concatenate([x.reshape(len(chosen), -1) for x in given], axis=1)
 
 
 def alike(groups: Sequence[Group]) -> list[tuple[int, ...]]:
