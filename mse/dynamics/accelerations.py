@@ -34,6 +34,7 @@ from ..statics.forces import joint_reactions
 from .flows import FlowPart
 from .inertia import GroupInertia, cross
 from .input_forces import InputForces
+from .whole import Whole
 
 # Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
 # times of it tests/dynamics/test_accelerations.py passes.
@@ -92,6 +93,12 @@ class Equations:
         return Evaluation(self.assembly, state, measure=self.measure, targets=targets)
 
     @cached_property
+    def whole(self) -> Whole | None:
+        """The laws of the system as one; None where they are asked element by element."""
+        groups = self.assembly.groups
+        return Whole.of(self.topology, groups, self.parts, [g for g in groups if g.constraint_count])
+
+    @cached_property
     def measure(self) -> Measure:
         """What steps count for: turns by the size of the system, charges and the like by what is stored of them."""
         at, t = Evaluation.initial(self.assembly).configuration, self.topology
@@ -126,14 +133,16 @@ class Equations:
     # -- terms ------------------------------------------------------------------------------------------------
     def inertia(self, at: Configuration, v: np.ndarray) -> Inertia:
         """Masses and forces of inertia at velocities v (n,)."""
-        return self._inertia(at, v, self.frame_motions(at, v))
+        return self._inertia(at, v, self.frame_motions(at, v), self.parts)
 
-    def _inertia(self, at: Configuration, v: np.ndarray, motions: tuple[np.ndarray, np.ndarray]) -> Inertia:
+    def _inertia(
+        self, at: Configuration, v: np.ndarray, motions: tuple[np.ndarray, np.ndarray], parts: Sequence[GroupInertia]
+    ) -> Inertia:
         moving, turning = motions
         n = self.size
         mass, force, energy = np.zeros((n + 1, n + 1)), np.zeros(n + 1), 0.0  # the last one is the ground
         for part, rows in zip(self.parts, self._rows, strict=True):
-            if part.has_mass:
+            if part.has_mass and part in parts:
                 own = self._own(part.group, v, moving)
                 m, c = part.masses(at, own)
                 energy += 0.5 * float(np.einsum("ei,eij,ej", own, m, own))
@@ -154,15 +163,26 @@ class Equations:
         return self._pull(here, v, time, self.frame_motions(here.configuration, v))
 
     def _pull(self, here: Evaluation, v: np.ndarray, time: float, motions: tuple[np.ndarray, np.ndarray]) -> Pull:
-        mass, inertia, _ = self._inertia(here.configuration, v, motions)
-        force, damped, driven = self._applied(here, v, time, self.assembly.groups, self.parts, motions[0])
-        return Pull(mass, force - inertia, damped, driven)
+        whole = self.whole
+        groups, heavy, parts = (
+            (self.assembly.groups, self.parts, self.parts) if whole is None else (whole.groups, whole.heavy, whole.parts)
+        )
+        mass, inertia, _ = self._inertia(here.configuration, v, motions, heavy)
+        found = self._applied(here, v, time, groups, parts, motions[0])
+        found = Pull(mass, found[0] - inertia, *found[1:])
+        if whole is None:
+            return found
+        return Pull(*(a + b for a, b in zip(found, whole.pull(here.state, v, self.topology.gravity), strict=True)))
 
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations, likewise."""
         motions = self.frame_motions(here.configuration, v)
         mass, force, damped, driven = self._pull(here, v, time, motions)
-        return Terms(mass, force, self._bends(here.configuration, v, *motions), damped, driven)
+        if self.whole is not None and self.whole.binds:
+            bend = self.whole.bends(here.state, v)
+        else:
+            bend = self._bends(here.configuration, v, *motions)
+        return Terms(mass, force, bend, damped, driven)
 
     def applied(
         self, here: Evaluation, v: np.ndarray, time: float, groups: Sequence[Group], parts: Sequence[GroupInertia]

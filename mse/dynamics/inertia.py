@@ -77,7 +77,7 @@ class GroupInertia:
     def _by_coenergy(self, rows: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mass = self._records["kinetic"].evaluate(rows, velocities, 2)[2]
         values, slopes, _ = self._records["momenta"].evaluate(rows, velocities, 1)
-        return mass, _inertia_force(slopes[:, 0], values[:, 1:], slopes[:, 1:], velocities, self.shape.frames)
+        return mass, inertia_force(slopes[:, 0], values[:, 1:], slopes[:, 1:], velocities, self.shape.frames)
 
     def _mass_matrices(self, at: Configuration) -> np.ndarray:
         n = self.shape.size
@@ -92,7 +92,7 @@ class GroupInertia:
             )
         energy = 0.5 * np.einsum("ei,eij->ej", velocities, slopes)
         p = np.einsum("eij,ej->ei", mass, velocities)
-        return mass, _inertia_force(energy, p, slopes, velocities, self.shape.frames)
+        return mass, inertia_force(energy, p, slopes, velocities, self.shape.frames)
 
     def differences(self, at: Configuration, exerts: Callable[[GroupInertia, Configuration], np.ndarray]) -> np.ndarray:
         """Slopes (E, n, n) of forces (E, n) by positions, by central differences of fourth order."""
@@ -162,7 +162,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a.take(_NEXT, 1) * b.take(_LAST, 1) - a.take(_LAST, 1) * b.take(_NEXT, 1)
 
 
-def _inertia_force(
+def inertia_force(
     slope: np.ndarray, p: np.ndarray, change: np.ndarray, velocities: np.ndarray, frames: int
 ) -> np.ndarray:
     """``c = (dp/dx) v - dT/dx - w x p`` (E, n) from dT/dx (E, n), p (E, n) and dp/dx (E, n, n)."""

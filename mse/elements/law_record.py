@@ -24,6 +24,7 @@ OF_VELOCITIES = (
     "drag",
     "flow_constraint",
     "coenergy",
+    "bends",
     *MATRICES,
 )
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
@@ -60,7 +61,7 @@ class Law:
     their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and its slopes by
     velocities as values; "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a
     content and its slopes by velocities: both have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
-    with derivatives by positions at given velocities.  "flow_constraint" has
+    with derivatives by positions at given velocities.  "bends" has ``v'(d2g)v`` of constraints g.  "flow_constraint" has
     flows and their slopes by velocities, row by row, as values.  "mass_matrix" and "damping_matrix" have half their quadratic
     form of the velocities.
 
@@ -100,6 +101,8 @@ class Law:
             matrix, v = getattr(shadow, law)(frames, q), Recorded(record, velocities)
             self.values = [record.zero] if matrix is None else _nodes(record, 0.5 * (v @ (matrix @ v)))
             weights = [record.one]
+        elif law == "bends":
+            self.values = [self._bend(g, velocities) for g in _nodes(record, shadow.constraint(frames, q), shape.values)]
         elif law in OF_VELOCITIES:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None
@@ -120,6 +123,14 @@ class Law:
         self._total = functools.reduce(record.add, products, record.zero)
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
+
+    def _bend(self, value: int, v: Sequence[int]) -> int:
+        """``v'(d2g)v`` as a node: the rate of the rate of a value g at steady velocities v."""
+        record = self.record
+        for _ in range(2):
+            slopes = record.by_variables(value, self._expansions)
+            value = functools.reduce(record.add, (record.multiply(s, v[i]) for i, s in slopes.items()), record.zero)
+        return value
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a."""

@@ -1,0 +1,230 @@
+"""The laws of many elements of a system as one, whose records give forces and masses of a whole system in one call each.
+
+Asking element by element takes most of the time of a motion with circuits: a millisecond for a loudspeaker, whose records run
+in 50 microseconds.  What is asked here are laws of mse's own classes that depend on places and velocities alone: circuits and
+their like, bodies, and joints.  What has a kernel of its own, such as wires, and laws of others are asked as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..elements.definitions import of_mse
+from ..elements.differentiation import FramePose, Given, MovingFrame
+from ..elements.law_record import Law, Shape, bounded
+from ..kernels import joints, springs
+from ..model.configuration import State
+from ..model.flattening import Element
+from ..model.groups import Group
+from ..model.topology import Topology
+from .inertia import GroupInertia, inertia_force
+
+# Coordinates beyond which recording would take long: it grows with their square, to 0.2 s here
+# (tests/dynamics/test_whole.py::test_large_systems_and_those_without_charges_are_asked_element_by_element).
+_MOST = 60
+_KEPT = 16  # records of ways through the conditions of the laws
+
+
+class Pulled(NamedTuple):
+    """Shares in M (n, n), f - c (n,), and power (W) of dampers and of other forces."""
+
+    mass: np.ndarray
+    force: np.ndarray
+    damped: float
+    driven: float
+
+
+class Whole:
+    """Laws of a system by its records; ``groups``, ``heavy`` and ``parts`` are what it has no forces, masses and dampings of."""
+
+    def __init__(self, topology: Topology, groups: Sequence[Group], parts: Sequence[GroupInertia], bound: Sequence[Group]):
+        self.groups = [g for g in groups if not _has_force(g)]
+        self.heavy = [p for p in parts if p.has_mass and not _has_mass(p)]
+        self.parts = [p for p in parts if p.has_damping and not _has_damping(p)]
+        own = [p for p in parts if p.has_damping and _has_damping(p)]
+        of: dict[str, list[Element]] = {
+            "energy": [el for g in groups if _has_force(g) and not _is_joint(g) for el in g.elements],
+            "kinetic": [el for p in parts if p.has_mass and _has_mass(p) for el in p.group.elements],
+            "dissipation": [el for p in own if p.cls.defines("dissipation") for el in p.group.elements],
+            "power": [el for p in own if p.has_power for el in p.group.elements],
+        }  # fmt: skip
+        #: whether it has all constraints
+        self.binds = bool(bound) and all(map(_holds, bound))
+        of["constraint"] = [el for g in bound for el in g.elements] if self.binds else []
+        self._own = _Together(topology, of)
+        units, n = topology.units - 1, topology.size
+        rows = sum(g.constraint_count * len(g.elements) for g in bound)
+        values = {"energy": 1, "kinetic": 1, "momenta": 1 + n, "dissipation": 1, "power": n, "bends": rows}
+        self._shapes = {law: Shape(units, topology.internal, count) for law, count in values.items()}
+        self._laws: dict[str, list[Law]] = {law: [] for law in values}
+        self._has = {law for law, elements in of.items() if elements}
+
+    @classmethod
+    def of(
+        cls, topology: Topology, groups: Sequence[Group], parts: Sequence[GroupInertia], bound: Sequence[Group]
+    ) -> Whole | None:
+        """None for a system without charges and the like, and for a large one."""
+        if not topology.internal or topology.size > _MOST or topology.links:
+            return None
+        return cls(topology, groups, parts, bound)
+
+    def _asked(self, law: str, state: State, given: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values (m,), slopes (m, n) and second derivatives (n, n) of a law."""
+        row = np.concatenate([state.o[1:].ravel(), state.U[1:].ravel(), state.q, given])
+        known = self._laws[law]
+        found = next((own for own in known if not own.branches or own.serves(row[None])[0]), None)
+        if found is None:
+            with np.errstate(all="ignore"):
+                found = Law(self._own, law, self._shapes[law], None, row)
+            self._laws[law] = [*known[-_KEPT:], found]
+        values, slopes, second = found.run(row[None], order)
+        return values[0], slopes[0], second[0]
+
+    def pull(self, state: State, v: np.ndarray, gravity: np.ndarray) -> Pulled:
+        """Its shares in a state at velocities v (n,)."""
+        n, frames = len(v), len(state.o) - 1
+        mass, force, damped, driven = np.zeros((n, n)), np.zeros(n), 0.0, 0.0
+        if "energy" in self._has:
+            energy, slopes, _ = self._asked("energy", state, gravity, 1)
+            force -= slopes[0] if np.isfinite(bounded(energy)).all() else np.nan
+        if "kinetic" in self._has:
+            mass += self._asked("kinetic", state, v, 2)[2]
+            values, slopes, _ = self._asked("momenta", state, v, 1)
+            force -= inertia_force(slopes[None, 0], values[None, 1:], slopes[None, 1:], v[None], frames)[0]
+        if "dissipation" in self._has:
+            drag = self._asked("dissipation", state, v, 1)[1][0]
+            force -= drag
+            damped -= float(drag @ v)
+        if "power" in self._has:
+            power = self._asked("power", state, np.concatenate([np.zeros(n), v]), 0)[0]
+            force += power
+            driven += float(power @ v)
+        return Pulled(mass, force, damped, driven)
+
+    def bends(self, state: State, v: np.ndarray) -> np.ndarray:
+        """``v'(d2g)v`` (m,) of all constraints."""
+        return self._asked("bends", state, v, 0)[0]
+
+
+def _plain(g: Group) -> bool:
+    return of_mse(g.cls) and g.cls.differentiation != "differences"
+
+
+def _is_joint(g: Group) -> bool:
+    return g.cls.kernel is joints.joint_springs
+
+
+def _has_force(g: Group) -> bool:
+    if not _plain(g) or g.without_energy.any():
+        return False
+    if _is_joint(g):  # its angles have a memory
+        return not any(_springs(g, k) for k in range(len(g.members)))
+    return g.cls.kernel is springs.body_load or (g.cls.kernel is None and not g.elements[0].obj.memory_size)
+
+
+def _springs(g: Group, k: int) -> bool:
+    own, free = g.parameters[k], int(g.parameters[k][joints.FREE])
+    return any(own[first : first + free].any() for first in (joints.STIFFNESS, joints.PRELOAD))
+
+
+def _has_mass(p: GroupInertia) -> bool:
+    return _plain(p.group) and (p.cls.defines("kinetic") or p.cls.kernel is springs.body_load)
+
+
+def _has_damping(p: GroupInertia) -> bool:
+    laws = p.cls.defines("dissipation") or p.cls.defines("power")
+    return _plain(p.group) and laws and p.cls.damping_kernel is None and not p.cls.defines("damping_matrix")
+
+
+def _holds(g: Group) -> bool:
+    own = g.cls.constraint_kernel is joints.joint_constraints or g.cls.constraint_kernel is None
+    return all(of_mse(type(el.obj)) for el in g.elements) and own and not g.cls.defines("constraint_terms")
+
+
+class _Together:
+    """The sum of the laws of some elements, of the poses of units, as a law of one object."""
+
+    _remembered = ()
+
+    def __init__(self, topology: Topology, elements: dict[str, list[Element]]):
+        self._topology, self._elements, self._values = topology, elements, {}
+
+    @staticmethod
+    def defines(what: str) -> bool:
+        return what == "gravity_energy"
+
+    def _frames(self, el: Element, units: Sequence) -> list:
+        """The frames of an element, which move if the units do."""
+        t, found = self._topology, []
+        for f in el.frames:
+            o, u, unit = t.offset_o[f], t.offset_U[f], int(t.unit[f])
+            if unit == 0:
+                at = FramePose(o, u)
+                found.append(MovingFrame(*at, np.zeros(3), np.zeros(3)) if _moves(units) else at)
+                continue
+            own = units[unit - 1]
+            arm = own.U @ o
+            at = FramePose(own.o + arm, own.U @ u)
+            found.append(MovingFrame(*at, own.v + _cross(own.w, arm), own.w) if _moves(units) else at)
+        return found
+
+    def _sum(self, law: str, ask: Callable) -> object:
+        total = 0.0
+        for el in self._elements[law]:
+            total = total + ask(el)
+        return total
+
+    def energy(self, units, q):
+        return self._sum(
+            "energy",
+            lambda el: el.obj.energy(self._frames(el, units), q[el.coordinates]) if el.obj.defines("energy") else 0.0,
+        )
+
+    def gravity_energy(self, units, q, gravity):
+        def ask(el):
+            if not el.obj.defines("gravity_energy"):
+                return 0.0
+            return el.obj.gravity_energy(self._frames(el, units), q[el.coordinates], gravity)
+
+        return self._sum("energy", ask)
+
+    def kinetic(self, units, q, v):
+        def ask(el):
+            frames = self._frames(el, units)
+            if el.obj.defines("kinetic"):
+                return el.obj.kinetic(frames, q[el.coordinates], v[el.coordinates])
+            mass, f = el.obj.mass_matrix(frames), frames[0]  # of a body
+            rates = np.concatenate([f.v, f.w])
+            return 0.5 * (rates @ (mass @ rates))
+
+        return self._sum("kinetic", ask)
+
+    def dissipation(self, units, q, v):
+        def ask(el):
+            return el.obj.dissipation(self._frames(el, units), q[el.coordinates], v[el.coordinates])
+
+        return self._sum("dissipation", ask)
+
+    def power(self, units, q, v, given):
+        def ask(el):
+            actual = Given(self._frames(el, given.frames), given.v[el.coordinates])
+            return el.obj.power(self._frames(el, units), q[el.coordinates], v[el.coordinates], actual)
+
+        return self._sum("power", ask)
+
+    def constraint(self, units, q):
+        found = []
+        for el in self._elements["constraint"]:
+            found += list(el.obj.constraint(self._frames(el, units), q[el.coordinates]))
+        return found
+
+
+def _moves(units: Sequence) -> bool:
+    return bool(units) and isinstance(units[0], MovingFrame)
+
+
+def _cross(a, b):
+    return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
