@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .rotations import cross_matrix, inverse_left_jacobian
+from .springs import bushing_memory
 
 
 def body_mass(parameters, frames, origins, orientations, memory):
@@ -79,13 +80,15 @@ def line_damping(parameters, frames, origins, orientations, memory):
 
 
 def bushing_damping(parameters, frames, origins, orientations, memory):
-    """``S^T D S`` with S the slope of ``(U1^T (o0 - o1), w)``, D the last 36 parameters and w the memory; (E, 12, 12)."""
+    """``S^T D S`` with S the slope of ``(U1^T (o0 - o1), w)``, D the last 36 parameters, w nearest to memory; (E, 12, 12)."""
     damping = parameters[:, -36:].reshape(-1, 6, 6)
     if not damping.any():
         return None
     seat = orientations[frames[:, 1]].transpose(0, 2, 1)
     apart = origins[frames[:, 0]] - origins[frames[:, 1]]
-    turn = np.array([inverse_left_jacobian(w) for w in memory]) @ seat
+    turns = memory.copy()
+    bushing_memory(parameters, orientations[frames], turns)
+    turn = np.array([inverse_left_jacobian(w) for w in turns]) @ seat
     slope = np.zeros((len(parameters), 6, 12))
     slope[:, :3, 0:3], slope[:, :3, 6:9] = seat, -seat
     slope[:, :3, 9:12] = seat @ np.array([cross_matrix(d) for d in apart])

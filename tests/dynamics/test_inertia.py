@@ -90,3 +90,18 @@ def test_velocity_forces_come_from_any_law_at_finite_velocities(law):
     np.testing.assert_allclose(found[0][:3], -0.35 * VELOCITIES[:3], atol=1e-14)
     lost = -0.7 * VELOCITIES[:3] @ VELOCITIES[:3]
     assert found[1].damped + found[1].driven == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_a_bushing_damps_turns_as_a_ball_joint_does(method):
+    """With unequal coefficients, which act along axes that turn; the rates are those of an integration by hand."""
+    right = [0.30448234, 0.62065534, 0.28231167]
+    for damper in (
+        mse.Bushing("damper", stiffness=0.0, damping=(0, 0, 0, 0.02, 0.01, 0.03)),
+        mse.Spherical("damper", damping={"ax": 0.02, "ay": 0.01, "az": 0.03}),
+    ):
+        system = mse.MSystem("ball", gravity=(0, 0, 0))
+        ball = system.add(mse.RigidBody("ball", mass=1.0, inertia=0.02))
+        system.add(damper, between=(ball, system.ground))
+        motion = system.simulate(duration=1.0, dt=1.0, initial={"ball'": (0, 0, 0, 1, 1, 1)}, rtol=1e-9, method=method)
+        np.testing.assert_allclose(motion.velocities("ball.center")[-1, 3:], right, atol=2e-7)
