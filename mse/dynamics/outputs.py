@@ -40,7 +40,9 @@ class Outputs:
         flows = [el.internal[k] for el in elements for k in port_rates(el.obj).values()]
         self._flows = np.array(flows, dtype=int)  # their coordinates among internal ones
         self._without_forces = len(read)  # the first so many, which positions and velocities give
-        self._reacting = [el for el in elements if el.obj.constrains() and el.obj.reaction_outputs]
+        held = {el.path for g in equations.assembly.groups if g.constraint_count for el in g.elements}
+        held |= {el.path for part in equations.flows for el in part.elements}
+        self._reacting = [el for el in elements if el.path in held and el.obj.reaction_outputs]
         read += _channels(self._reacting, lambda obj: obj.reaction_outputs)
         self.units: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
@@ -52,12 +54,15 @@ class Outputs:
         for el in elements:
             for name, (_, force) in el.obj.drives.items():
                 row = equations.inputs.motors.get(f"{el.path}.{name}")
-                if row is not None:
-                    of_motors.append(f"{el.path}.{force.name}")
-                    if of_motors[-1] not in self.units:
-                        self._numbers[of_motors[-1]] = len(read) + len(self._drives)
-                        self._drives[of_motors[-1]] = row
-                        self.units[of_motors[-1]] = force.unit
+                if row is None:
+                    continue
+                channel = f"{el.path}.{force.name}"
+                if channel in self.units:  # a reaction, which is opposite
+                    channel = f"{el.path}.{name}_{'torque' if force.unit == 'N m' else 'force'}"
+                of_motors.append(channel)
+                self._numbers[channel] = len(read) + len(self._drives)
+                self._drives[channel] = row
+                self.units[channel] = force.unit
         usual = (*(name for name, k in self._numbers.items() if k < self._without_forces), *of_motors)
         self.names = usual if asked is None else names(self.label, "outputs", asked)
         self._asked = self.chosen(self.names)

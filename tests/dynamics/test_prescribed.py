@@ -95,7 +95,7 @@ def test_an_actuator_does_as_a_driven_slide():
     ]
     assert motions[0]["hinge.angle"][-1] == pytest.approx(motions[1]["hinge.angle"][-1], abs=1e-9)
     block = 200.0**2 * 0.02 * np.sin(10.0) - 9.81  # a = -w^2 u of the block of 1 kg
-    assert motions[1]["slide.force"][-1] + block == pytest.approx(-motions[0]["shaker.fz"][-1], abs=1e-6)
+    assert motions[1]["slide.force"][-1] + block == pytest.approx(motions[0]["shaker.z_force"][-1], abs=1e-6)
 
 
 def test_an_actuator_places_its_frame_by_translation_and_rotation_vector():
@@ -267,3 +267,33 @@ def test_growth_that_only_poles_have_is_far_from_both(monkeypatch, factor):
     for method in ("explicit", "implicit"):
         assert slid(lambda t: 1e-3 / (1e-3 + (t - 1.0) ** 2), method).time[-1] == 2.0
         assert slid(lambda t: np.sin(20.0 * t), method).time[-1] == 2.0
+
+
+def test_the_force_that_a_driven_joint_takes_does_its_work():
+    """m a, which drives the same joint to the same place as a force; the reaction j.fx is opposite."""
+
+    def slide(motor: str) -> mse.MSystem:
+        system = mse.MSystem("slide", gravity=(0, 0, 0))
+        block = system.add(mse.RigidBody("block", mass=2.0, inertia=0.1))
+        system.add(mse.Joint("j", free=("x",), motor=motor), between=(block, system.ground))
+        return system
+
+    driven = slide("position").simulate(duration=1.0, dt=0.25, inputs={"j.x": lambda t: t**2 / 2})
+    assert driven.outputs == ("j.x", "j.x'", "j.x_force")
+    np.testing.assert_allclose(driven["j.x_force"], 2.0, rtol=1e-9)
+    pushed = slide("force").simulate(duration=1.0, dt=0.25, inputs={"j.fx": driven["j.x_force"][-1]})
+    np.testing.assert_allclose(pushed["j.x"], driven["j.x"], atol=1e-9)
+    assert driven.energy["driven"][-1] == pytest.approx(1.0, rel=1e-9)
+    asked = slide("position").simulate(duration=1.0, dt=0.25, inputs={"j.x": lambda t: t**2 / 2}, outputs=["j.fx"])
+    np.testing.assert_allclose(asked["j.fx"], -2.0, rtol=1e-9)
+
+
+def test_reactions_are_read_beside_a_joint_that_holds_nothing():
+    system = mse.MSystem("floating", gravity=(0, 0, -9.81))
+    free, held = (
+        system.add(mse.RigidBody(n, mass=1.0, inertia=0.1, at=Pose.dx(x))) for n, x in (("a", 0.0), ("b", 1.0))
+    )
+    system.add(mse.Joint("free", free=("x", "y", "z", "ax", "ay", "az")), between=(free, system.ground))
+    system.add(mse.Revolute("hinge"), between=(held, system.ground))
+    motion = system.simulate(duration=0.1, dt=0.1, outputs=["hinge.fz"])
+    np.testing.assert_allclose(np.abs(motion["hinge.fz"]), 9.81, rtol=1e-9)
