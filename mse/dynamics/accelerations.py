@@ -165,7 +165,9 @@ class Equations:
     def _pull(self, here: Evaluation, v: np.ndarray, time: float, motions: tuple[np.ndarray, np.ndarray]) -> Pull:
         whole = self.whole
         groups, heavy, parts = (
-            (self.assembly.groups, self.parts, self.parts) if whole is None else (whole.groups, whole.heavy, whole.parts)
+            (self.assembly.groups, self.parts, self.parts)
+            if whole is None
+            else (whole.groups, whole.heavy, whole.parts)
         )
         mass, inertia, _ = self._inertia(here.configuration, v, motions, heavy)
         found = self._applied(here, v, time, groups, parts, motions[0])
@@ -187,7 +189,7 @@ class Equations:
     def applied(
         self, here: Evaluation, v: np.ndarray, time: float, groups: Sequence[Group], parts: Sequence[GroupInertia]
     ) -> tuple[np.ndarray, float, float]:
-        """Forces (n,) of the groups, of dampers and powers of the parts, and of inputs; power (W) of dampers, and of other forces.
+        """Forces (n,) of the groups, of dampers and powers of the parts, and of inputs; power (W) of dampers, and of others.
 
         Groups that have a power are among both.
         """

@@ -43,7 +43,9 @@ class FastMotions:
         squares, modes = eigh(along.T @ (matrices.stiffness + matrices.stiffness.T) @ along / 2.0)
         self._rates, self._modes = np.sqrt(np.maximum(squares, 0.0)), along @ modes
         decays, shapes = eigh(along.T @ (matrices.damping + matrices.damping.T) @ along / 2.0)
-        self._decays, self._shapes = np.maximum(decays, 0.0), along @ shapes
+        # without dampers it is mass that changes with the motion
+        damped = any(part.has_damping for part in equations.parts)
+        self._decays, self._shapes = np.maximum(decays, 0.0) * damped, along @ shapes
 
     def fastest(self) -> Fast | None:
         """The fastest of all; None if nothing has mass and stiffness or damping."""

@@ -162,8 +162,8 @@ class _Steps:
         moment = self._moment(end, stages, h, h * min(follows, change))
 
         def at(t: float) -> Moment:
-            if t == moment.time:
-                return moment
+            if t in (begin.time, moment.time):
+                return begin if t == begin.time else moment
             part = t - begin.time
             own = self._solved(part, (stages, part / h))
             if own is None:

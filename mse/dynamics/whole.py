@@ -40,7 +40,9 @@ class Pulled(NamedTuple):
 class Whole:
     """Laws of a system by its records; ``groups``, ``heavy`` and ``parts`` are what it has no forces, masses and dampings of."""
 
-    def __init__(self, topology: Topology, groups: Sequence[Group], parts: Sequence[GroupInertia], bound: Sequence[Group]):
+    def __init__(
+        self, topology: Topology, groups: Sequence[Group], parts: Sequence[GroupInertia], bound: Sequence[Group]
+    ):
         self.groups = [g for g in groups if not _has_force(g)]
         self.heavy = [p for p in parts if p.has_mass and not _has_mass(p)]
         self.parts = [p for p in parts if p.has_damping and not _has_damping(p)]
@@ -71,7 +73,9 @@ class Whole:
             return None
         return cls(topology, groups, parts, bound)
 
-    def _asked(self, law: str, state: State, given: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _asked(
+        self, law: str, state: State, given: np.ndarray, order: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (m,), slopes (m, n) and second derivatives (n, n) of a law."""
         row = np.concatenate([state.o[1:].ravel(), state.U[1:].ravel(), state.q, given])
         known = self._laws[law]

@@ -102,7 +102,9 @@ class Law:
             self.values = [record.zero] if matrix is None else _nodes(record, 0.5 * (v @ (matrix @ v)))
             weights = [record.one]
         elif law == "bends":
-            self.values = [self._bend(g, velocities) for g in _nodes(record, shadow.constraint(frames, q), shape.values)]
+            self.values = [
+                self._bend(g, velocities) for g in _nodes(record, shadow.constraint(frames, q), shape.values)
+            ]
         elif law in OF_VELOCITIES:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None

@@ -179,7 +179,9 @@ class Together:
         self.objects, self.law, self.shape = list(objects), law, shape
         self._records: list[Branches] = []
         self._which: np.ndarray | None = None  # records of each object, or one of the two above
-        self._only: Law | None = None  # the record that all objects have, if it is their only one and agrees with their law
+        self._only: Law | None = (
+            None  # the record that all objects have, if it is their only one and agrees with their law
+        )
         self.refused: dict[str, None] = {}  # reasons
 
     def __reduce__(self):

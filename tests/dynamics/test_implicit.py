@@ -186,3 +186,20 @@ def test_a_fast_part_that_dies_out_leaves_a_long_motion():
 def test_plates_that_touch_at_the_beginning_are_named():
     with pytest.raises(mse.ModelError, match="'plates': its plates touch: the gap is -0.001 m"):
         plates(10.0).simulate(duration=0.1, dt=0.01, initial={"spring.displacement": 2e-3})
+
+
+def test_work_and_the_beginning_of_a_step_are_there():
+    """A voltage of 1 V from 0.25 s on charges 1 F through 1 ohm; where it jumps a step begins."""
+    system = mse.MSystem("charging")
+    for element in (
+        mse.VoltageSource("u"), mse.Resistor("r", resistance=1.0), mse.Capacitor("c", capacitance=1.0),
+    ):  # fmt: skip
+        system.add(element)
+    system.connect("u.+", "r.+")
+    system.connect("r.-", "c.+")
+    system.connect("u.-", "c.-", system.earth)
+    motion = system.simulate(duration=1.0, dt=0.1, inputs={"u.voltage": lambda t: float(t >= 0.25)})
+    charge = 1.0 - np.exp(-0.75)
+    np.testing.assert_allclose(motion.work["u.voltage"][-1], charge, rtol=1e-4)
+    rest = system.simulate(duration=0.75, dt=0.25, start=motion.at(0.25).state, inputs={"u.voltage": 1.0})
+    np.testing.assert_allclose(rest["c.charge"][[0, -1]], [0.0, charge], atol=1e-7)

@@ -94,3 +94,14 @@ def test_circuits_that_are_decided_have_no_such_note():
     system.connect("capacitor.-", "source.-", system.earth)
     run = system.simulate(duration=1.0, dt=0.5, progress=False)
     assert not any("decides" in note for note in run.notes)
+
+
+def test_a_mass_that_changes_with_the_motion_is_no_damper():
+    """A Kepler orbit that starts outward keeps its angular momentum."""
+    dynamicsymbols = pytest.importorskip("sympy.physics.mechanics").dynamicsymbols
+    r, angle = dynamicsymbols("r angle")
+    system = mse.MSystem("orbit")
+    kinetic = (r.diff() ** 2 + r**2 * angle.diff() ** 2) / 2
+    system.add(mse.SymbolicElement("p", coordinates=[r, angle], T=kinetic, V=-1 / r))
+    motion = system.simulate(duration=0.1, dt=0.1, initial={"p.r": 1.0, "p.angle'": 2.0, "p.r'": 5.0})
+    np.testing.assert_allclose(motion["p.angle'"] * motion["p.r"] ** 2, 2.0, rtol=1e-8)

@@ -58,14 +58,17 @@ def swinging():
         hinge = system.add(mse.Revolute(f"hinge{k}", axis=axis))
         frames = {"top": Pose.dz(0.2), "bottom": Pose.dz(-0.2)}
         body = system.add(
-            mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=(0.01, 0.02, 0.03), frames=frames, at=Pose.dz(-0.2 - 0.4 * k))
+            mse.RigidBody(
+                f"body{k}", mass=1.0 + k, inertia=(0.01, 0.02, 0.03), frames=frames, at=Pose.dz(-0.2 - 0.4 * k)
+            )
         )
         system.clamp(before if k == 0 else before.frame("bottom"), hinge.frame(0))
         system.clamp(body.frame("top"), hinge.frame(1))
         before = body
     system.add(mse.GasSpring("gas", stiffness=500.0, wand=0.3), between=(system.ground, before))
     piezo = system.add(
-        mse.PiezoStack("piezo", stiffness=1e5, stroke=1e-6, capacitance=1e-6, length=0.6), between=(system.ground, before)
+        mse.PiezoStack("piezo", stiffness=1e5, stroke=1e-6, capacitance=1e-6, length=0.6),
+        between=(system.ground, before),
     )
     load = system.add(mse.Resistor("load", resistance=1e3))
     system.connect(piezo.port("+"), load.port("+"))
