@@ -164,6 +164,8 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
     weights = np.where(coordinates.turns, size, 1.0)
     if inner := equations.topology.internal:
         weights[len(weights) - inner :] = equations.measure.metric[equations.size - inner :]
+        for numbers, _ in equations.without_store:  # what has flowed through a resistor changes nothing
+            weights[len(weights) - equations.size + numbers] = 0.0
     # turns are looked at below, and internal coordinates are where they are put
     followed = ~coordinates.turns & (np.arange(len(weights)) < len(weights) - inner)
     far = list(np.where(followed[chosen], np.abs(target - before[chosen]) / size, 0.0))

@@ -183,3 +183,22 @@ def test_a_working_point_is_a_start_of_what_an_actuator_moves_from_there():
     found = first(s, start=s.find_working_point(progress=False), inputs={"drive.x": lambda t: 0.1 * np.sin(t)})
     assert found.at(1e-3).poses["body.center"].o[0] == pytest.approx(0.1 * np.sin(1e-3), abs=1e-12)
     assert found.velocities("body.center")[0, 0] == pytest.approx(0.1, rel=1e-9)
+
+
+def test_stores_keep_what_they_have_where_resistors_can_give_way():
+    """1 C on a capacitor: the other one, behind 1 ohm, stays empty whether that is said or not."""
+    runs = []
+    for initial in ({"c1.charge": 1.0}, {"c1.charge": 1.0, "c2.charge": 0.0}):
+        system = mse.MSystem("two stores")
+        for element in (
+            mse.Capacitor("c1", capacitance=1.0), mse.Capacitor("c2", capacitance=2.0), mse.VoltageSource("u"),
+            mse.Resistor("between", resistance=1.0), mse.Resistor("far", resistance=1e3),
+        ):  # fmt: skip
+            system.add(element)
+        system.connect("c1.+", "between.+", "far.-")
+        system.connect("between.-", "c2.+")
+        system.connect("u.+", "far.+")
+        system.connect("c1.-", "c2.-", "u.-", system.earth)
+        runs.append(system.simulate(duration=1.0, dt=0.5, initial=initial))
+    assert abs(runs[0]["c2.charge"][0]) < 1e-15
+    np.testing.assert_allclose(runs[0]["c1.charge"], runs[1]["c1.charge"], rtol=1e-9)
