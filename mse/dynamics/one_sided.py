@@ -1,4 +1,4 @@
-"""What a motion asks of one-sided things that they cannot do: wires that push, and wheels that are pulled off their plane."""
+"""What a motion asks of elements that they cannot do: wires that push, wheels that are pulled, joints past half a turn."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..kernels import joints
+from ..kernels.rotations import rotation_vector
 from ..model.groups import Group
 from .accelerations import Equations
 from .coordinates import intervals
 from .moments import Moment
+
+# rad: rotation vectors on both sides of half a turn are longer, since no step turns a body by more than 1 rad
+# (tests/dynamics/test_one_sided.py::test_springs_that_reverse_at_half_a_turn_are_noted)
+_FAR = 2.0
 
 
 def wrong_ways(equations: Equations, samples: Sequence[Moment], rtol: float) -> list[str]:
@@ -35,6 +41,31 @@ def wrong_ways(equations: Equations, samples: Sequence[Moment], rtol: float) -> 
             for el, own in zip((el for g in groups for el in g.elements), values.T, strict=True):
                 if spans := intervals(times, own > least):
                     notes.append(f"{el.path} {words.format(own.max(), spans)}")
+    return notes
+
+
+def half_turns(equations: Equations, moments: Sequence[Moment]) -> list[str]:
+    """Notes on joints with springs or motors on rotation vectors, which jump at half a turn, in moments at most 1 rad apart."""
+    turning = [
+        el
+        for g in equations.assembly.groups
+        if g.cls.kernel is joints.joint_springs
+        for el, own in zip(g.elements, g.parameters, strict=True)
+        if {5, 6, 7} & set(own[joints.FREE + 1 :][: int(own[joints.FREE])].astype(int).tolist())
+        and (any(el.obj.stiffness) or any(el.obj.preload))
+    ]
+    notes, moments = [], sorted(moments, key=lambda m: m.time) if turning else ()
+    poses = [equations.evaluation(m.state).configuration for m in moments]
+    for el in turning:
+        first, second = el.frames
+        w = np.array([rotation_vector(at.U[second].T @ at.U[first]) for at in poses])
+        far = np.linalg.norm(w, axis=1) > _FAR
+        jumps = np.flatnonzero(far[1:] & far[:-1] & (np.sum(w[1:] * w[:-1], axis=1) < 0.0))
+        if len(jumps):
+            notes.append(
+                f"{el.path} turns past half a turn at t = {moments[jumps[0]].time:.6g} s: its angles jump there, and its springs "
+                "reverse; use a Bushing, which follows further turns"
+            )
     return notes
 
 

@@ -34,7 +34,7 @@ from .ledger import unaccounted
 from .locking import Locking
 from .methods import checked, chosen, stepper, undecided
 from .moments import Moment
-from .one_sided import wrong_ways
+from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
@@ -371,6 +371,7 @@ class Run:
             self.coordinates.beyond((m.time, self.equations.evaluation(m.state, m.time)) for m in self.samples)
         )
         notes += tuple(wrong_ways(self.equations, self.samples, self.rtol))
+        notes += tuple(half_turns(self.equations, [*self.samples, *self.begins]))
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,

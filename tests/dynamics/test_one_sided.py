@@ -61,3 +61,13 @@ def test_a_wheel_that_is_pulled_is_noted_with_the_times():
 
 def test_a_wheel_that_is_pressed_is_not():
     assert pulled_ball(0.05).notes == ()
+
+
+@pytest.mark.parametrize(("rate", "noted"), [(5.4, True), (1.0, False)])
+def test_springs_that_reverse_at_half_a_turn_are_noted(rate, noted):
+    s = mse.MSystem("turning", gravity=(0, 0, 0))
+    ball = s.add(mse.RigidBody("ball", mass=1.0, inertia=0.1))
+    s.add(mse.Spherical("joint", stiffness={"ax": 0.05, "ay": 0.05, "az": 0.05}), between=(ball, s.ground))
+    motion = s.simulate(duration=1.0, dt=0.5, initial={"ball'": (0, 0, 0, 0.6 * rate, 0.0, 0.8 * rate)}, progress=False)
+    notes = [note for note in motion.notes if note.startswith("joint turns past half a turn at t = 0.")]
+    assert len(notes) == noted
