@@ -416,8 +416,10 @@ class Constrained:
     def _refuse(self, motion: np.ndarray, force: float) -> None:
         k = int(np.abs(self._basis @ motion / self.metric).argmax())
         topology = self.equations.topology
-        unit = topology.force_unit(k)
+        unit, remedy = topology.force_unit(k), "give its body mass and inertia, or let joints hold it"
+        if k >= len(self.metric) - topology.internal:
+            remedy = "leave method out or set method='implicit', for which stiffness or resistance is enough"
         raise ModelError(
             f"{topology.label}: {force:.3g}{unit} acts on {topology.coordinate_names[k]}, which has no mass or inertia; "
-            "expected inertia wherever forces act; give its body mass and inertia, or let joints hold it"
+            f"expected inertia wherever forces act; {remedy}"
         )

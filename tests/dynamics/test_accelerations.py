@@ -42,6 +42,19 @@ def test_a_force_on_what_has_no_mass_is_refused_by_name():
         own.accelerations(here, np.zeros(6), 0.0)
 
 
+def test_charges_without_inductance_ask_for_implicit_steps():
+    system = mse.MSystem("charging")
+    for element in (
+        mse.VoltageSource("u", voltage=2.0), mse.Resistor("r", resistance=1.0), mse.Capacitor("c", capacitance=1.0),
+    ):  # fmt: skip
+        system.add(element)
+    system.connect("u.+", "r.+")
+    system.connect("r.-", "c.+")
+    system.connect("u.-", "c.-", system.earth)
+    with pytest.raises(ModelError, match=r"\.charge, which has no mass or inertia; .*set method='implicit'"):
+        system.simulate(duration=1.0, dt=0.1, method="explicit")
+
+
 def test_reactions_of_redundant_joints_are_the_shortest():
     system = mse.MSystem("door", gravity=(0, 0, -9.81))
     frames = {"low": Pose.dz(-1.0), "high": Pose.dz(1.0)}
