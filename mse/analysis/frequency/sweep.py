@@ -339,13 +339,8 @@ class Sweep:
         fronts = self.elimination.fronts
         read = self._read if self._keep else (None, None, None)
         more = known.changes, known.terms
-        pieces = max(
-            _PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles),
-            int(16 * WIDTH * each * groups / _TAKEN),
-        )  # fmt: skip
-        pieces = min(groups, pieces)
-        bounds = np.linspace(0, groups, pieces + 1).astype(np.int64)
-        waiting_pieces = iter(range(pieces))
+        bounds = self._bounds(groups, threads)
+        waiting_pieces = iter(range(len(bounds) - 1))
         solved = np.zeros(groups, dtype=bool)
         caller = threading.get_ident()
 
@@ -356,17 +351,7 @@ class Sweep:
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
                 sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, room, *read, scratch, *more)
-                count = int(span[1] - span[0])
-                out = room[: count * each * WIDTH]
-                if dtype is complex:
-                    halves = out.view(float).reshape(count, each, 2, WIDTH)
-                    out = np.empty((count, each, WIDTH), dtype=complex)
-                    # with the sign of the response
-                    np.negative(halves[:, :, 0], out=out.real)
-                    np.negative(halves[:, :, 1], out=out.imag)
-                else:
-                    out = -out.reshape(count, each, WIDTH)
-                take(slice(*span.tolist()), out)
+                take(slice(*span.tolist()), _answers(room[: int(span[1] - span[0]) * each * WIDTH], each))
                 solved[span[0] : span[1]] = True
                 if tell is not None and threading.get_ident() == caller:
                     tell(WIDTH * int(np.count_nonzero(solved)))
@@ -386,6 +371,14 @@ class Sweep:
                 list(waiting_pieces)  # leave no work for the other threads
         return interrupted
 
+    def _bounds(self, groups: int, threads: int) -> np.ndarray:
+        """Ends of pieces of groups of frequencies that are solved one after the other."""
+        pieces = max(
+            _PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles),
+            int(16 * WIDTH * self._entries * groups / _TAKEN),
+        )  # fmt: skip
+        return np.linspace(0, groups, min(groups, pieces) + 1).astype(np.int64)
+
     def _threads(self, frequencies: int, at_once: int) -> int:
         """As many threads as processors, work and memory allow; ModelError if there is not enough memory for one."""
         worth = min(1 + int(self.cycles(frequencies) / SIZES.shared_cycles), processors())
@@ -402,6 +395,17 @@ class Sweep:
                 "choose fewer frequencies, inputs or outputs at a time, or reduce the model"
             )
         return max(1, min(worth, int((free - output) / one)))
+
+
+def _answers(results: np.ndarray, each: int) -> np.ndarray:
+    """Results of the compiled sweep (groups, each, 8) with the sign of the response; complex ones come in halves."""
+    if results.dtype == float:
+        return -results.reshape(-1, each, WIDTH)
+    halves = results.view(float).reshape(-1, each, 2, WIDTH)
+    out = np.empty((len(halves), each, WIDTH), dtype=complex)
+    np.negative(halves[:, :, 0], out=out.real)
+    np.negative(halves[:, :, 1], out=out.imag)
+    return out
 
 
 @lru_cache(maxsize=4)
