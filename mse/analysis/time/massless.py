@@ -98,10 +98,7 @@ def _separation(model: LinearModel) -> Separation:
         return Separation(identity(n), identity(n), r, none, none)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     velocities = model.symmetric.Lambda if model.skew is None else model.symmetric.Lambda + model.gyroscopic
-    damping = (null_m.T @ velocities @ null_m).tocsr()
-    if damping.nnz:
-        damping.data[np.abs(damping.data) < left_by_rounding() * abs(velocities).max()] = 0.0
-        damping.eliminate_zeros()
+    damping = _where_terms_remain(null_m, velocities)
     in_d, in_k, null_l = range_and_null(damping) if model.skew is None else _range_and_null_of_any(damping)
     rows_d, left = (in_d, null_l) if model.skew is None else _range_and_null_of_any(damping.T.tocsr())[::2]
     e_r = sp.identity(n, format="csc")[:, r]
@@ -113,6 +110,15 @@ def _separation(model: LinearModel) -> Separation:
     last = slice(len(r) + len(in_d), n)
     _refuse_free(model, out, t.tocsc()[:, last], w.tocsc()[:, last])
     return out
+
+
+def _where_terms_remain(null: sp.csr_matrix, a: sp.csr_matrix) -> sp.csr_matrix:
+    """``null^T a null`` without entries that are rounding of their own terms: others may have other units, and be far larger."""
+    product = (null.T @ a @ null).tocoo()
+    terms = (abs(null).T @ abs(a) @ abs(null)).tocsr()
+    rows, columns = product.coords
+    remain = np.abs(product.data) > left_by_rounding() * np.asarray(terms[rows, columns]).ravel()
+    return sp.csr_matrix((product.data[remain], (rows[remain], columns[remain])), shape=product.shape)
 
 
 def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:

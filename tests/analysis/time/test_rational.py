@@ -236,3 +236,34 @@ def test_a_real_suspension_keeps_all_its_q():
         line = (run[probe] * np.exp(-1j * s.imag * run.time))[:-1].reshape(20, -1).mean(axis=1)
         rate, _ = np.polyfit(np.arange(20) * 1000 * dt, np.log(np.abs(line)), 1)
         assert -np.pi * near.frequency_hz / rate == pytest.approx(q, rel=0.01)
+
+
+@pytest.mark.parametrize("resistance", [1e6, 1e13])
+def test_a_leak_that_touches_nothing_changes_no_branch(resistance):
+    """Ohms are far larger numbers than the damping of branches, which is no rounding of them."""
+    system = mse.MSystem("beside a leak", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=1e-3))
+    system.add(mse.Prismatic("slide", axis=(1, 0, 0), stiffness=4e3, loss=0.05), between=(body, system.ground))
+    alone = system.find_working_point().linearize().rational(0.3, 300.0)
+    system.add(mse.Resistor("leak", resistance=resistance))
+    system.add(mse.Capacitor("plates", capacitance=1e-9))
+    system.connect("leak.+", "plates.+")
+    system.connect("leak.-", "plates.-", system.earth)
+    beside = system.find_working_point().linearize().rational(0.3, 300.0)
+    expected = np.append(alone.modes(damped=True).eigenvalues, -1e9 / resistance)
+    found = beside.modes(damped=True).eigenvalues
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(expected), rtol=1e-9)
+
+
+def test_damping_at_a_point_mass_leaves_no_rate_of_turns_about_it():
+    """What is left of damping where its terms cancel is rounding, and no state: one mass and one dashpot act along one motion."""
+    rng = np.random.default_rng(1)
+    for reach in 10.0 ** rng.uniform(-3.0, 3.0, 20):
+        v = np.array([1.0, *(reach * rng.normal(size=2))])
+        mass, damping, elastic = (
+            1.3 * np.outer(v, v),
+            rng.uniform() * np.outer(v, v),
+            np.diag(rng.uniform(1.0, 2.0, 3) * v**2),
+        )
+        model = mse.LinearModel.from_matrices(mass, damping, elastic)
+        assert len(model.state_space(inputs=[], outputs=[]).states) == 2
