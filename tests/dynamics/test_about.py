@@ -6,6 +6,7 @@ from perturbed import difference
 
 import mse
 from mse import Pose
+from mse.analysis.noise.thermal import thermal
 from mse.elements.records import MOTION
 
 J = np.array([[0.3, 0.02, -0.01], [0.02, 0.5, 0.03], [-0.01, 0.03, 0.4]])
@@ -169,9 +170,10 @@ def test_parts_of_the_motion_have_a_name_and_no_loss():
     assert ("load", MOTION) in instant(with_links(), {"ball.ax'": 2.0, "ball.ay'": 1.0}).linearize().stiffness_parts
     assert ("spring", "damping") in model.damping_parts
     assert model.gyroscopic.nnz
-    budget = model.noise(np.array([1.0]), "cross.angle1")
-    assert not any("feed energy" in note for note in budget.notes)
-    assert not any(owner in ("one", "two") for owner, _ in budget.sources)
+    # it grows, so that a budget is refused
+    sources, notes, _ = thermal(model, np.array([1.0]), model.outputs.index("cross.angle1"), {}, 300.0)
+    assert not any("feed energy" in note for note in notes)
+    assert not any(source.label[0] in ("one", "two") for source in sources)
 
 
 def test_a_law_without_slopes_is_refused_by_name():

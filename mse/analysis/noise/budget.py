@@ -16,6 +16,7 @@ from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors
 from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...numerics.blas_threads import one_thread
+from ...numerics.options import SIZES
 from ...progress.tasks import SOLVING, Show, Task
 from ...results import Result
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
@@ -258,6 +259,7 @@ def noise(
     names = [model.inputs[k] for k in driven]
     room = number(model.name, "temperature", temperature, unit="K", above=0.0)
     factors = loss_factors(model, loss)
+    unknown = _bounded(model)
     f = _own_grid(model, loss) if frequencies_hz is None else ascending(model.name, frequencies_hz)
     with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
         units = (model.input_units[k] for k in driven)
@@ -271,7 +273,7 @@ def noise(
         )
         of = (
             (model.name, output, model.output_units[o], f),
-            (tuple(notes), model.parameters, partial(resonances, model, factors)),
+            ((*notes, *unknown), model.parameters, partial(resonances, model, factors)),
         )
         return task.finished(added_up(of, found, driving))
 
@@ -300,6 +302,22 @@ def ascending(name: str, given: ArrayLike) -> np.ndarray:
             "structural losses has no bound at 0 Hz"
         )
     return f
+
+
+def _bounded(model: LinearModel) -> tuple[str, ...]:
+    """A note where it is not known whether motions grow, of which noise has no bound; ModelError where they do."""
+    if model.skew is not None and model.size > SIZES.dense_modes:
+        return ("whether motions grow, so that noise has no bound, would take long to find out: ask for growth",)
+    growth = model.growth
+    if growth.unstable:
+        more = f" and {len(growth.unstable) - 4} more" if len(growth.unstable) > 4 else ""
+        raise ModelError(
+            f"{model.name}: it is unstable, motions grow ({', '.join(m.name for m in growth.unstable[:4])}{more}), so its noise "
+            "has no bound; expected a stable one; take a stable working point, hold the motion, or close a loop with feedback()"
+        )
+    return (
+        (f"whether motions grow, so that noise has no bound, is not known: {growth.reason}",) if growth.reason else ()
+    )
 
 
 def _own_grid(model: LinearModel, loss: Mapping[str | Source, LossGiven] | None) -> np.ndarray:

@@ -8,7 +8,8 @@ import pytest
 import mse
 from mse.analysis.noise.thermal import BOLTZMANN
 from mse.errors import ModelError, ModelWarning, UnknownNameError
-from test_thermal import oscillator, two_masses
+from mse.numerics.options import SIZES
+from test_thermal import oscillator, slide, two_masses
 
 
 def test_rms_of_a_damped_oscillator_is_equipartition():
@@ -119,3 +120,26 @@ def test_a_model_without_resonance_has_no_grid_of_its_own():
     model = mse.LinearModel.from_matrices([[1.0]], [[1.0]], [[0.0]], coordinates=["cart.x"])
     with pytest.raises(ModelError, match="no resonance to make a frequency grid for; expected frequencies_hz"):
         model.noise(None, "cart.x")
+
+
+def test_noise_of_motions_that_grow_is_refused_with_their_names():
+    system = mse.MSystem("upright", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    slide(system, "guide", system.ground, body.frame(0), stiffness=-10.0, damping=0.2)
+    model = system.find_working_point(seek="nearest").linearize()
+    for f in (None, [1.0]):
+        with pytest.raises(
+            ModelError, match=r"it is unstable, motions grow \(body\.x\), so its noise has no bound; expected a stable"
+        ):
+            model.noise(f, "guide.displacement")
+    fed = mse.LinearModel.from_matrices([[1.0]], [[-0.1]], [[1.0]], coordinates=["body.x"], active=True)
+    with pytest.raises(ModelError, match=r"it is unstable, motions grow \(body.x\)"):
+        fed.noise([1.0], "body.x")
+
+
+def test_a_large_model_with_skew_parts_says_that_its_growth_was_not_looked_at(monkeypatch):
+    skew = np.array([[0.0, 0.1], [-0.1, 0.0]])
+    model = mse.LinearModel.from_matrices(np.eye(2), 0.1 * np.eye(2), 4.0 * np.eye(2) + skew)
+    assert not any("grow" in note for note in model.noise([1.0], "x0").notes)
+    monkeypatch.setattr(SIZES, "dense_modes", 1)
+    assert any("whether motions grow" in note for note in model.noise([1.0], "x0").notes)
