@@ -26,7 +26,6 @@ from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
 from .interface_frames import InterfaceFrame
 from .linear_model import LinearModel
-from .losses import joined as joined_losses
 from .members import through
 from .skew_parts import joined
 from .stiffness_parts import ListedParts, StiffnessParts
@@ -62,7 +61,7 @@ def compose(
     Raises
     ------
     ModelError
-        Channels share a name, frames are turned against each other, or a clamp joins a body to itself.
+        An object or a channel is in two models, frames are turned against each other, or a clamp joins a body to itself.
     UnknownNameError
         A clamp names a frame that no model has.
 
@@ -105,6 +104,18 @@ def _through(
     return [(label, t.T @ k @ t) for t, own in zip(maps, parts, strict=True) for label, k in own.items()]
 
 
+def _counted(model: LinearModel) -> set[str]:
+    """Paths of the objects that a model is made of and that have mass, stiffness or damping in it."""
+    paths = {member.label for member in model.members if member.motion.nnz}
+    for parts in (model.parts, model.dampings):
+        number, _, _, values = parts.entries()
+        paths.update(parts.labels[k][0] for k in np.unique(number[values != 0.0]))
+    massive = model.M.diagonal() != 0.0
+    paths.update(owner for owner, has in zip(model.owners, massive, strict=True) if has)
+    # a body that only carries the mass of a beam belongs to another model, as do parts left with a name
+    return paths & model.parameters.keys()
+
+
 class _Whole:
     def __init__(self, name: str, models: list[LinearModel]):
         self.name, self.models = name, models
@@ -115,6 +126,16 @@ class _Whole:
                 f"compose({name!r}): {sorted(double)[0]} is in two models; expected each object in one model only; give "
                 "subsystems different names, or linearize other parts"
             )
+        counted: dict[str, str] = {}
+        for m in models:
+            for path in sorted(_counted(m)):
+                if path in counted:
+                    raise ModelError(
+                        f"compose({name!r}): the mass, stiffness or damping of {path} is in two models, {counted[path]!r} and "
+                        f"{m.name!r}; expected each object in one model only, or it would count twice; give subsystems "
+                        "different names, or linearize other parts"
+                    )
+                counted[path] = m.name
         known: dict[str, str] = {}
         for c in (c for m in models for c in m.coordinates):
             refuse_clash(f"compose({name!r})", known.setdefault(c, c), c)
@@ -237,7 +258,7 @@ class _Whole:
             determined=determined,
             sharing=np.concatenate([m.sharing for m in self.models]),
             self_stress=self_stress,
-            losses=joined_losses(self.name, self.models),
+            losses={label: loss for m in self.models for label, loss in m.losses.items()},
             parameters=ParameterRecord({path: p for m in self.models for path, p in m.parameters.items()}),
         )
 

@@ -198,23 +198,3 @@ def refuse_losses(model: LinearModel, what: str) -> None:
             "linear.rational(low_hz, high_hz), which has them in a band as springs and dampers, linear.modal_damping(), which "
             "has the Q of each mode, or linear.lossless, the same model without them"
         )
-
-
-def joined(name: str, models: list[LinearModel]) -> dict[Label, Factor]:
-    """The loss factors of several models together; ModelError where two have different ones for the same stiffness."""
-    found: dict[Label, Factor] = {}
-    lossy = {label for m in models for label in m.losses}
-    for label in sorted(lossy):
-        # a model alone keeps the names of parts that it has nothing of
-        own = [
-            m.losses.get(label, 0.0)
-            for m in models
-            if label in m.losses or (label in m.parts and m.parts[label].count_nonzero())
-        ]
-        if len(set(own)) > 1:
-            raise ModelError(
-                f"compose({name!r}): {_spelled(label)} has the loss factors {own[0]:g} and {own[1]:g} in two models; expected "
-                "one; linearize both with the same, or each object in one model only"
-            )
-        found[label] = own[0]
-    return found

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..model.parameter_record import ParameterRecord
 from ..model.topology import Element
 from ..statics.working_point import WorkingPoint
 from .interface_frames import InterfaceFrame
@@ -67,5 +68,6 @@ def part_within(
         determined=columns[model.determined],
         sharing=model.sharing[prescribed],
         self_stress=model.self_stress[prescribed],
+        parameters=ParameterRecord(t.source, prefix),
         _noise=None,  # it may come from stiffer objects that are left out
     )

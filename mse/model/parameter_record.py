@@ -23,17 +23,19 @@ class ParameterRecord(Mapping):
     ----------
     source : Snapshot or dict
         The system, or the record itself.
+    within : tuple of str
+        Beginnings of the paths of the objects wanted, each with a dot behind it; systems are always there.
     """
 
-    def __init__(self, source: Snapshot | dict[str, dict[str, Any]] | None = None):
-        self._source = {} if source is None else source
+    def __init__(self, source: Snapshot | dict[str, dict[str, Any]] | None = None, within: tuple[str, ...] = ("",)):
+        self._source, self._within = {} if source is None else source, within
 
     @cached_property
     def _record(self) -> dict[str, dict[str, Any]]:
-        return self._source if isinstance(self._source, dict) else dict(_listed(self._source, ""))
+        return self._source if isinstance(self._source, dict) else dict(_listed(self._source, "", self._within))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_source": self._record}
+        return {"_source": self._record, "_within": ("",)}
 
     def __getitem__(self, path: str) -> dict[str, Any]:
         return self._record[path]
@@ -53,12 +55,12 @@ def recorded_parameters() -> Any:
     return entry("system", make=ParameterRecord, default_factory=ParameterRecord)
 
 
-def _listed(source: Snapshot, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _listed(source: Snapshot, prefix: str, within: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield prefix.removesuffix("."), _of(source.system)
     for obj in source.objects:
         if isinstance(obj, Snapshot):
-            yield from _listed(obj, f"{prefix}{obj.name}.")
-        else:
+            yield from _listed(obj, f"{prefix}{obj.name}.", within)
+        elif f"{prefix}{obj.name}.".startswith(within):
             yield prefix + obj.name, _of(obj)
 
 

@@ -218,3 +218,25 @@ def test_an_idle_joint_does_not_disturb_a_reduced_model():
     lowest = model.modes().frequencies_hz[0]
     assert len(reduced.modes().frequencies_hz) == 9
     assert lowest * (1 - 1e-12) <= reduced.modes().frequencies_hz[0] < 1.01 * lowest
+
+
+def test_an_object_in_two_models_is_refused_as_it_would_count_twice():
+    s = mse.MSystem("st")
+    for name in ("u", "v"):
+        part = s.add(mse.MSystem(name))
+        body = part.add(mse.RigidBody("b", mass=1.0, inertia=0.1))
+        part.add(mse.Bushing("k", stiffness=np.full(6, 100.0)), between=(body, part.ground))
+        s.clamp(s.ground, part.ground)
+    sizes = {"length": 1.0, "width": 2e-3, "height": 2e-3}
+    rod = mse.Beam("rod", **sizes, young_modulus=2e11, poisson_ratio=0.3, density=7800.0, elements=2)
+    s.add(rod, between=(s["u.b"], s["v.b"].frame("center") @ Pose.dx(1.0)))
+    point = s.find_working_point()
+    u, v, body, spring, beam = (point.linearize(within=w) for w in ("u", "v", "u.b", "u.k", "rod"))
+    for twice, path in (([u, u], "u.b"), ([u, body], "u.b"), ([u, spring], "u.k"), ([v, beam, spring, beam], "rod")):
+        words = f"the mass, stiffness or damping of {path} is in two models, 'st: .*or it would count twice"
+        with pytest.raises(mse.ModelError, match=words):
+            mse.compose("c", twice)
+    # the beam has mass on the bodies at its ends, and no model has it twice
+    whole = mse.compose("c", [body, spring, v, beam])
+    assert whole.M.diagonal().sum() == pytest.approx(point.linearize().M.diagonal().sum(), rel=1e-12)
+    assert list(spring.parameters) == ["", "u", "u.k", "v"]
