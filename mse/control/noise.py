@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..analysis.noise.budget import NoiseBudget, added_up, ascending
+from ..analysis.noise.budget import ABOVE, NoiseBudget, added_up, ascending, ends
 from ..analysis.noise.spectra import Given, density
 from ..analysis.noise.thermal import Rows, thermal
 from ..errors import ModelError
@@ -26,9 +26,9 @@ from .stability import grid, growth
 if TYPE_CHECKING:
     from .closed import ClosedModel
 
-# Points in the width of a resonance for an RMS, and ends of a grid, of the slowest and the fastest resonance, as for open models
+# Points in the width of a resonance for an RMS, as for open models
 # (tests/control/test_closed_noise.py::test_the_rms_of_a_damped_oscillator_is_that_of_its_closed_loop).
-_PER_WIDTH, _BELOW, _ABOVE = 12.0, 1e-3, 10.0
+_PER_WIDTH = 12.0
 
 
 class _ClosedRows:
@@ -91,9 +91,13 @@ def _resonances(closed: ClosedModel, low_hz: float, high_hz: float) -> tuple[np.
 
 
 def _own_grid(closed: ClosedModel) -> np.ndarray:
-    poles = closed.modes().eigenvalues
-    swinging = poles[poles.imag > 0.0].imag / (2 * np.pi)
-    if not len(swinging):
-        raise ModelError(f"{closed.name}: has no resonance, so no frequencies of its own; expected frequencies_hz")
-    low, high = _BELOW * float(swinging.min()), _ABOVE * float(swinging.max())
-    return grid(closed.name, poles / (2 * np.pi), low, high, per_width=_PER_WIDTH)
+    modes, top = closed.modes(), closed.plant.highest / (2 * np.pi)
+    reach = ends(modes)
+    if reach is None:
+        raise ModelError(
+            f"{closed.name}: no motion of it swings or fades, to make a frequency grid for; expected frequencies_hz"
+        )
+    low, high = reach
+    if high > top:  # responses of samplers repeat there: only what swings counts
+        high = max(top, ABOVE * float(modes.eigenvalues.imag.max()) / (2 * np.pi))
+    return grid(closed.name, modes.eigenvalues / (2 * np.pi), low, high, per_width=_PER_WIDTH)

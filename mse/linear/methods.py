@@ -181,7 +181,7 @@ class Analyses:
             A name of an output, an input or a stiffness that the model does not have.
         ModelError
             Frequencies are not ascending from above zero, a density is negative or not known at a frequency, motions grow, or
-            there is no resonance for a grid.
+            no motion swings or fades for a grid.
 
         Examples
         --------

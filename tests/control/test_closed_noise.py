@@ -54,6 +54,13 @@ def test_the_rms_of_a_damped_oscillator_is_that_of_its_closed_loop():
         closed.noise(np.geomspace(0.1, 10.0, 50), "mass.x").rms()
 
 
+def test_the_rms_of_a_command_reaches_beyond_the_poles_of_its_controller():
+    closed = oscillator().feedback({PAIR: mse.Controller.zpk([0.0], [-1e4, -1e4], 40e8)})
+    for output in ("mass.x command", "mass.x"):
+        own, fine = (closed.noise(f, output, inputs=NOISES) for f in (None, np.geomspace(1e-5, 1e8, 100_001)))
+        assert own.rms() == pytest.approx(fine.rms(), rel=1e-3, abs=0.0)
+
+
 def test_without_losses_only_inputs_make_noise_and_sampled_loops_say_where_they_fold():
     closed, f = free_mass().feedback({PAIR: sampled_pd(60.0)}), [1.0, 150.0]
     budget = closed.noise(f, "mass.x", inputs=NOISES)

@@ -125,7 +125,7 @@ def resonance_grid(
             f"{model.name}: low_hz is {low:.6g} Hz and high_hz {high:.6g} Hz; expected low_hz below high_hz"
         )
     loss_of_parts = loss_factors(model, loss)
-    exact = _by_damped_modes(model)
+    exact = by_damped_modes(model)
     with Task(model.name, "looking for resonances", show=progress) as task:
         try:
             found, widths = resonances(model, loss_of_parts, low, high)
@@ -162,7 +162,7 @@ def resonance_grid(
         return task.finished(grid)
 
 
-def _by_damped_modes(model: LinearModel) -> bool:
+def by_damped_modes(model: LinearModel) -> bool:
     """Whether widths come from damped modes, which take too long for large models."""
     dense = model.size <= SIZES.dense_modes and not model.members
     return model.skew is not None or (dense and model.Lambda.nnz > 0)
@@ -172,7 +172,7 @@ def resonances(
     model: LinearModel, loss_of_parts: Mapping[tuple[str, str], Factor], low: float, high: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies and full widths (r,) in Hz of the modes whose widths reach into the band."""
-    exact, count = _by_damped_modes(model), _FIRST_COUNT
+    exact, count = by_damped_modes(model), _FIRST_COUNT
     whole = model.size <= SIZES.dense_modes and not model.members
     while True:
         modes = model.modes(None if whole else count, damped=exact)

@@ -20,7 +20,8 @@ from ...numerics.options import SIZES
 from ...progress.tasks import SOLVING, Show, Task
 from ...results import Result
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
-from ..frequency.resonance_grid import resonances
+from ..frequency.resonance_grid import by_damped_modes, resonances
+from ..modes.result import Modes
 from .spectra import Given, density
 from .thermal import ROOM, Thermal, thermal
 
@@ -30,10 +31,14 @@ _PER_WIDTH = 12.0
 # Samples in the width of a resonance that an RMS needs; with fewer it may miss the resonance
 # (tests/analysis/noise/test_budget.py::test_an_rms_over_a_resonance_that_the_frequencies_miss_warns_with_its_name)
 _FEWEST = 3
-# Ends of a budget's own grid, relative to the lowest and the highest resonance.  1e-5 of the RMS of an oscillator of Q 50 is
+# Ends of a budget's own grid, relative to the slowest and the fastest pole.  1e-5 of the RMS of an oscillator of Q 50 is
 # beyond them; a third of the second number is too little
 # (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
-_BELOW, _ABOVE = 1e-3, 10.0
+_BELOW, ABOVE = 1e-3, 10.0
+# How many times farther for a real pole: without the first one 6e-4 of the RMS of critical damping is left out, without the
+# second one 3 % of that of a spring with a dashpot
+# (tests/analysis/noise/test_budget.py::test_rms_of_overdamped_motions_is_equipartition).
+_FARTHER_BELOW, _FARTHER_ABOVE = 10.0, 100.0
 
 INPUT = "input"
 Source = tuple[str, str]
@@ -320,12 +325,23 @@ def _bounded(model: LinearModel) -> tuple[str, ...]:
     )
 
 
+def ends(modes: Modes) -> tuple[float, float] | None:
+    """Frequencies (Hz) far below the slowest and far above the fastest pole, also of motions that do not swing; None without."""
+    s = modes.eigenvalues[modes.frequencies_hz > modes.uncertainties_hz]
+    if not len(s):
+        return None
+    size, damped = np.abs(s) / (2 * np.pi), np.maximum(-s.real / np.abs(s), 0.0)
+    # of a part of all modes it is not known where the others are
+    above = _FARTHER_ABOVE ** (damped * modes.complete)
+    return _BELOW * float((size * _FARTHER_BELOW**-damped).min()), ABOVE * float((size * above).max())
+
+
 def _own_grid(model: LinearModel, loss: Mapping[str | Source, LossGiven] | None) -> np.ndarray:
-    """Frequencies that resolve all resonances, from far below the lowest to far above the highest one."""
-    modes = model.modes(damped=model.skew is not None)
-    moving = modes.frequencies_hz[modes.frequencies_hz > 0.0]
-    if not len(moving):
-        raise ModelError(f"{model.name}: it has no resonance to make a frequency grid for; expected frequencies_hz")
-    low, high = _BELOW * float(moving.min()), _ABOVE * float(moving.max())
-    grid = model.resonance_grid(low, high, points_per_width=_PER_WIDTH, loss=loss, progress=False)
+    """Frequencies that resolve all resonances, and reach beyond all poles."""
+    reach = ends(model.modes(damped=by_damped_modes(model), progress=False))
+    if reach is None:
+        raise ModelError(
+            f"{model.name}: no motion of it swings or fades, to make a frequency grid for; expected frequencies_hz"
+        )
+    grid = model.resonance_grid(*reach, points_per_width=_PER_WIDTH, loss=loss, progress=False)
     return grid.frequencies_hz

@@ -25,6 +25,14 @@ def test_rms_of_a_damped_oscillator_is_equipartition():
     assert parts == pytest.approx(budget.rms() ** 2, rel=1e-12)
 
 
+@pytest.mark.parametrize(("mass", "damping"), [(1.0, 1e5), (1.0, 2e3), (1.0, 200.0), (1.0, 150.0), (0.0, 3.0)])
+def test_rms_of_overdamped_motions_is_equipartition(mass, damping):
+    """Its real poles are far apart, equal, or there is only one."""
+    model = mse.LinearModel.from_matrices([[mass]], [[damping]], [[1e4]], coordinates=["body.x"])
+    expected = np.sqrt(BOLTZMANN * 300.0 / 1e4)
+    assert model.noise(None, "body.x").rms() == pytest.approx(expected, rel=6e-4, abs=0.0)
+
+
 @pytest.mark.parametrize("power", [-4.0, -1.0, 0.0, 2.0])
 def test_rms_of_a_power_law_is_exact(power):
     """Input noise as a power of f on a model that passes it on unchanged."""
@@ -116,9 +124,11 @@ def test_what_makes_no_budget_is_refused(call, error, words):
         call(two_masses())
 
 
-def test_a_model_without_resonance_has_no_grid_of_its_own():
-    model = mse.LinearModel.from_matrices([[1.0]], [[1.0]], [[0.0]], coordinates=["cart.x"])
-    with pytest.raises(ModelError, match="no resonance to make a frequency grid for; expected frequencies_hz"):
+def test_a_model_of_free_motions_has_no_grid_of_its_own():
+    model = mse.LinearModel.from_matrices([[1.0]], None, [[0.0]], coordinates=["cart.x"])
+    with pytest.raises(
+        ModelError, match="no motion of it swings or fades, to make a frequency grid for; expected frequencies_hz"
+    ):
         model.noise(None, "cart.x")
 
 
