@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mse
+from catalogue import CATALOGUE
 from mse import Pose
 from mse.dynamics.accelerations import Equations
 from mse.dynamics.charts import displaced
@@ -124,3 +125,32 @@ def test_large_systems_and_those_without_charges_are_asked_element_by_element():
         system.connect(f"r{k}.+", f"c{k}.+")
         system.connect(f"r{k}.-", f"c{k}.-", system.earth)
     assert Equations(*prepared(system, None)).whole is None
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_element_gives_what_it_gives_alone(name):
+    """Between bodies, where it has frames, beside a circuit."""
+    entry = CATALOGUE[name]
+    system, it = mse.MSystem("all", gravity=(0, 0, -9.81)), entry.make()
+    system.add(it)
+    for k, frame in enumerate(entry.frames(3) if it.frame_names else ()):
+        at = Pose(frame.o, frame.U)
+        body = system.add(mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=(0.1, 0.2, 0.25), at=at))
+        system.clamp(body, it.frame(k))
+        system.add(mse.Bushing(f"held{k}", stiffness=30.0), between=(body, system.ground @ at))
+    system.add(mse.Resistor("resistor", resistance=2.0))
+    system.add(mse.Inductor("coil", inductance=0.5))
+    senses = isinstance(it, mse.Amplifier)
+    system.connect("resistor.+", "coil.+", *(["it.in+"] if senses else []))
+    system.connect("resistor.-", "coil.-", system.earth, *(["it.in-"] if senses else []))
+    topology, assembly = prepared(system, None)
+    own, rng = Equations(topology, assembly), np.random.default_rng(2)
+    state = Evaluation.initial(assembly).state
+    for _ in range(5):
+        here, v = own.evaluation(displaced(state, 0.01 * rng.uniform(0.0, 1.0, own.size))), rng.normal(size=own.size)
+        together = own.terms(here, v, 0.0)
+        with pytest.MonkeyPatch.context() as apart:
+            apart.setitem(vars(own), "whole", None)
+            one_by_one = own.terms(here, v, 0.0)
+        for a, b in zip(together, one_by_one, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10 * np.abs(b).max(initial=0.0))
