@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..analysis.noise.budget import ABOVE, NoiseBudget, added_up, ascending, ends
+from ..analysis.noise.budget import ABOVE, NoiseBudget, Resonances, added_up, ascending, ends, read
 from ..analysis.noise.spectra import Given, density
 from ..analysis.noise.thermal import Rows, thermal
 from ..errors import ModelError
 from ..linear.losses import loss_factors
+from ..numerics.precision import DEPENDENT
 from ..progress.tasks import SOLVING, Show, Task
 from ..validation.arguments import find, mapping, number, positions
 from .response import closed_response
@@ -79,15 +80,22 @@ def closed_noise(
         response = closed_response(closed, f, names, [output], factors, False)
         driving = {name: np.abs(response[output, name]) ** 2 * s**2 for name, s in spectra.items()}
         notes = *notes, *response.notes
-        of = (closed.name, output, closed.output_units[o], f), (notes, model.parameters, partial(_resonances, closed))
+        of = (
+            (closed.name, output, closed.output_units[o], f),
+            (notes, model.parameters, partial(_resonances, closed, o)),
+        )
         return task.finished(added_up(of, found, driving))
 
 
-def _resonances(closed: ClosedModel, low_hz: float, high_hz: float) -> tuple[np.ndarray, np.ndarray]:
-    """Closed resonances in a band and their full widths (r,), Hz."""
-    s = closed.modes().eigenvalues / (2 * np.pi)
-    s = s[(s.imag > low_hz) & (s.imag < high_hz) & (np.abs(s.real) < s.imag)]
-    return s.imag, -2.0 * s.real
+def _resonances(closed: ClosedModel, output: int, low_hz: float, high_hz: float) -> Resonances:
+    """Closed resonances in a band that may make noise of an output, their full widths (r,), Hz, and who moves."""
+    model, modes = closed.linear, closed.modes()
+    s = modes.eigenvalues / (2 * np.pi)
+    widths = np.where(np.abs(s.real) < DEPENDENT * s.imag, 0.0, -2.0 * s.real)
+    outputs = [output] * (output < len(model.outputs)) + [model.outputs.index(x) for x in closed.links.sensors]
+    heard = (widths > 0.0) | read(model, outputs, modes.shapes)
+    kept = np.flatnonzero((s.imag > low_hz) & (s.imag < high_hz) & (np.abs(s.real) < s.imag) & heard)
+    return s.imag[kept], widths[kept], lambda k: modes[int(kept[k])].participants() or "a controller"
 
 
 def _own_grid(closed: ClosedModel) -> np.ndarray:

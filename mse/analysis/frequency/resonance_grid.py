@@ -20,6 +20,7 @@ from ...numerics.precision import NOTHING
 from ...progress.tasks import SOLVING, Show, Task
 from ...results import Result
 from ...validation.arguments import number
+from ..modes.result import Modes
 from ..resources import refuse_beyond_memory
 from .direct import solve
 from .equations import Equations, Polynomial
@@ -128,7 +129,7 @@ def resonance_grid(
     exact = by_damped_modes(model)
     with Task(model.name, "looking for resonances", show=progress) as task:
         try:
-            found, widths = resonances(model, loss_of_parts, low, high)
+            found, widths, _, _ = resonances(model, loss_of_parts, low, high)
         except Interrupted as interrupted:  # some modes are known, but no grid yet
             raise KeyboardInterrupt from interrupted
         start = about(model.name, found, widths, low, high, points_per_width)
@@ -170,8 +171,8 @@ def by_damped_modes(model: LinearModel) -> bool:
 
 def resonances(
     model: LinearModel, loss_of_parts: Mapping[tuple[str, str], Factor], low: float, high: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies and full widths (r,) in Hz of the modes whose widths reach into the band."""
+) -> tuple[np.ndarray, np.ndarray, Modes, np.ndarray]:
+    """Frequencies and full widths (r,) in Hz of modes whose widths reach into the band, and their numbers (r,) among all."""
     exact, count = by_damped_modes(model), _FIRST_COUNT
     whole = model.size <= SIZES.dense_modes and not model.members
     while True:
@@ -200,9 +201,9 @@ def resonances(
     f, widths = rates / (2 * np.pi), widths / (2 * np.pi)
     # a motion damped within its own period is not a resonance
     inside = moving & (f + widths >= low) & (f - widths <= high) & (widths < 2 * f)
-    order = np.argsort(f[inside], kind="stable")
-    f, widths = f[inside][order], widths[inside][order]
-    return f, np.where(widths < NOTHING * f, 0.0, widths)
+    numbers = np.flatnonzero(inside)[np.argsort(f[inside], kind="stable")]
+    f, widths = f[numbers], widths[numbers]
+    return f, np.where(widths < NOTHING * f, 0.0, widths), modes, numbers
 
 
 def about(

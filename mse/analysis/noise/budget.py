@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...declared import array, axis, labeled, names, scalar
@@ -13,10 +14,11 @@ from ...display import Column, Table
 from ...elements.losses import LossGiven
 from ...errors import ModelError, UnknownNameError, nearest_name, warn
 from ...linear.linear_model import LinearModel
-from ...linear.losses import loss_factors
+from ...linear.losses import Factor, loss_factors
 from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
+from ...numerics.precision import DEPENDENT
 from ...progress.tasks import SOLVING, Show, Task
 from ...results import Result
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
@@ -31,6 +33,7 @@ _PER_WIDTH = 12.0
 # Samples in the width of a resonance that an RMS needs; with fewer it may miss the resonance
 # (tests/analysis/noise/test_budget.py::test_an_rms_over_a_resonance_that_the_frequencies_miss_warns_with_its_name)
 _FEWEST = 3
+_TOLD = 4  # motions that a message names; of others it has the number
 # Ends of a budget's own grid, relative to the slowest and the fastest pole.  1e-5 of the RMS of an oscillator of Q 50 is
 # beyond them; a third of the second number is too little
 # (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
@@ -42,6 +45,7 @@ _FARTHER_BELOW, _FARTHER_ABOVE = 10.0, 100.0
 
 INPUT = "input"
 Source = tuple[str, str]
+Resonances = tuple[np.ndarray, np.ndarray, Callable[[int], str]]
 
 
 class NoiseBudget(Result):
@@ -68,8 +72,9 @@ class NoiseBudget(Result):
     parameters : ParameterRecord
         Parameters of the objects of the system, by their paths.
     resonances : callable or None
-        ``resonances(low_hz, high_hz)``: resonances and widths (r,) in Hz, which :meth:`rms` compares with the frequencies; None
-        in a budget that was read from a file.
+        ``resonances(low_hz, high_hz)``: resonances and widths (r,) in Hz, which :meth:`rms` compares with the frequencies, and
+        a function of the number of one that says what moves in it; undamped ones that make no noise of the output are left out.
+        None in a budget that was read from a file.
 
     Examples
     --------
@@ -91,7 +96,7 @@ class NoiseBudget(Result):
     densities: np.ndarray = array("source frequency", unit="({unit})^2/Hz", label="noise power density")
     notes: tuple[str, ...] = names("*", default=())
     parameters: ParameterRecord = recorded_parameters()
-    resonances: Callable[[float, float], tuple[np.ndarray, np.ndarray]] | None = None
+    resonances: Callable[[float, float], Resonances] | None = None
 
     # -- spectra ----------------------------------------------------------------------------------------------
     @property
@@ -196,16 +201,26 @@ class NoiseBudget(Result):
     def _warn_unresolved(self, low: float, high: float) -> None:
         if self.resonances is None:
             return
-        at, width = self.resonances(low, high)
+        at, width, who = self.resonances(low, high)
         f = self.frequencies_hz
         within = np.searchsorted(f, at + 0.5 * width) - np.searchsorted(f, at - 0.5 * width)
-        missed = np.flatnonzero((within < _FEWEST) & (at > low) & (at < high))
-        if len(missed):
-            names = ", ".join(f"{at[k]:.6g} Hz ({_width(width[k])})" for k in missed[:4])
-            more = f" and {len(missed) - 4} more" if len(missed) > 4 else ""
+        inside = (at > low) & (at < high)
+        missed = [
+            f"{at[k]:.6g} Hz (width {width[k]:.3g} Hz)"
+            for k in np.flatnonzero((within < _FEWEST) & inside & (width > 0))
+        ]
+        if missed:
             warn(
-                f"{self.name}: the frequencies have fewer than {_FEWEST} points in the width of the resonances at {names}{more}, "
-                "so the RMS may miss them; leave the frequencies out, noise(None, ...), or take resonance_grid(...)"
+                f"{self.name}: the frequencies have fewer than {_FEWEST} points in the width of the resonances at "
+                f"{_some(missed)}, so the RMS may miss them; leave the frequencies out, noise(None, ...), or take "
+                "resonance_grid(...)"
+            )
+        endless = np.flatnonzero(inside & (width == 0.0))
+        if len(endless):
+            named = [f"{at[k]:.6g} Hz ({who(k)})" for k in endless[:_TOLD]]
+            warn(
+                f"{self.name}: motions at {_some(named, len(endless))} are undamped, so the RMS has no bound, whatever the "
+                "frequencies; give the elements that hold them damping or loss"
             )
 
     # -- display ----------------------------------------------------------------------------------------------
@@ -231,8 +246,10 @@ class NoiseBudget(Result):
         return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])
 
 
-def _width(width: float) -> str:
-    return f"width {width:.3g} Hz" if width > 0.0 else "undamped"
+def _some(told: Sequence[str], count: int | None = None) -> str:
+    """The first ones in words, and the number of others."""
+    more = (len(told) if count is None else count) - _TOLD
+    return ", ".join(told[:_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def _integral(f: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -278,7 +295,7 @@ def noise(
         )
         of = (
             (model.name, output, model.output_units[o], f),
-            ((*notes, *unknown), model.parameters, partial(resonances, model, factors)),
+            ((*notes, *unknown), model.parameters, partial(_resonances, model, factors, o, driven)),
         )
         return task.finished(added_up(of, found, driving))
 
@@ -315,14 +332,37 @@ def _bounded(model: LinearModel) -> tuple[str, ...]:
         return ("whether motions grow, so that noise has no bound, would take long to find out: ask for growth",)
     growth = model.growth
     if growth.unstable:
-        more = f" and {len(growth.unstable) - 4} more" if len(growth.unstable) > 4 else ""
         raise ModelError(
-            f"{model.name}: it is unstable, motions grow ({', '.join(m.name for m in growth.unstable[:4])}{more}), so its noise "
+            f"{model.name}: it is unstable, motions grow ({_some([m.name for m in growth.unstable])}), so its noise "
             "has no bound; expected a stable one; take a stable working point, hold the motion, or close a loop with feedback()"
         )
     return (
         (f"whether motions grow, so that noise has no bound, is not known: {growth.reason}",) if growth.reason else ()
     )
+
+
+def touched(rows: sp.csr_matrix, shapes: np.ndarray) -> np.ndarray:
+    """Which shapes (n, m) any of some rows (r, n) reads by more than rounding (m,)."""
+    most = np.outer(abs(rows).sum(axis=1), np.abs(shapes).max(axis=0, initial=0.0))
+    return (np.abs(rows @ shapes) > DEPENDENT * most).any(axis=0)
+
+
+def read(model: LinearModel, outputs: Sequence[int], shapes: np.ndarray) -> np.ndarray:
+    """Which motions (n, m) some outputs read, by their displacements, velocities or forces of sensors (m,)."""
+    if model.reaction[outputs].nnz:
+        return np.ones(shapes.shape[1], dtype=bool)
+    return touched(sp.vstack([model.measure[outputs], model.rate[outputs]]).tocsr()[:, : model.size], shapes)
+
+
+def _resonances(
+    model: LinearModel, factors: Mapping[Source, Factor], output: int, driven: Sequence[int], low: float, high: float
+) -> Resonances:
+    """Resonances that may make noise of an output, widths, and who moves; without damping that takes an input to drive them."""
+    f, widths, modes, numbers = resonances(model, factors, low, high)
+    shapes = modes.shapes[:, numbers]
+    pushed = touched(model.force[: model.size, driven].T.tocsr(), shapes) | bool(model.drive[:, driven].nnz)
+    kept = (widths > 0.0) | (read(model, [output], shapes) & pushed)
+    return f[kept], widths[kept], lambda k: modes[int(numbers[kept][k])].participants()
 
 
 def ends(modes: Modes) -> tuple[float, float] | None:

@@ -79,6 +79,25 @@ def test_an_rms_over_a_resonance_that_the_frequencies_miss_warns_with_its_name()
     assert budget.rms(2.0, 5.0) > 0.0  # no resonance there, no warning
 
 
+def test_an_undamped_motion_warns_by_its_name_where_it_makes_noise():
+    """No frequencies resolve it; damping does.  Thermal noise does not drive it, nor an input that does not push it."""
+    model = mse.LinearModel.from_matrices(
+        np.eye(2), np.diag([0.1, 0.0]), np.diag([4.0, 9.0]), coordinates=["a.x", "b.x"]
+    )
+    pushed = {"b.x": 1e-9}
+    for output, inputs in (("a.x", {}), ("b.x", {}), ("a.x", pushed), ("b.x", {"a.x": 1e-9})):
+        model.noise(None, output, inputs=inputs).rms()
+    words = r"motions at 0.477465 Hz \(b.x 100 %\) are undamped, so the RMS has no bound.*give the elements .* damping or loss"
+    for f in (None, np.geomspace(0.01, 100.0, 3001)):
+        with pytest.warns(ModelWarning, match=words) as warned:
+            model.noise(f, "b.x", inputs=pushed).rms()
+        assert len(warned) == 1 and "leave the frequencies out" not in str(warned[0].message)
+    closed = model.feedback({("a.x", "a.x"): mse.Controller.zpk([0.0], [-100.0, -100.0], 1e3)})
+    closed.noise(None, "a.x command", inputs=pushed).rms()
+    with pytest.warns(ModelWarning, match=words):
+        closed.noise(None, "b.x", inputs=pushed).rms()
+
+
 @pytest.mark.parametrize("suffix", [".npz", ".mat", ".h5"])
 def test_a_budget_is_read_as_it_was_saved(tmp_path, suffix):
     budget = two_masses().noise([0.5, 1.0], "probe.x")
