@@ -171,7 +171,7 @@ class LossTable(LossLaw):
         object.__setattr__(self, "loss", tuple(values.tolist()))
 
     def factor(self, omega):
-        z, (f, values, powers, slopes) = np.asarray(omega) / (2.0 * np.pi), self._pieces
+        z, (f, values, powers, slopes) = _rates("LossTable", omega) / (2.0 * np.pi), self._pieces
         below, above = z.real < f[0], z.real > f[-1]
         if self.outside == "refuse" and (below.any() or above.any()):
             rounded = 8.0 * np.finfo(float).eps * z.real
@@ -269,7 +269,7 @@ class Zener(LossLaw):
         object.__setattr__(self, "corner_hz", number("Zener", "corner_hz", self.corner_hz, unit="Hz", above=0.0))
 
     def factor(self, omega):
-        x = 1j * np.asarray(omega) / (2.0 * np.pi * self.corner_hz)
+        x = 1j * _rates("Zener", omega) / (2.0 * np.pi * self.corner_hz)
         return 1.0 + self.relaxation * x / (1.0 + x)
 
     def __str__(self) -> str:
@@ -344,6 +344,14 @@ def as_law(value: Any) -> LossLaw | float | None:
     if samples and all(isinstance(x, tuple | list | np.ndarray) for x in value):
         return LossTable(*value)
     return None
+
+
+def _rates(who: str, omega: Any) -> np.ndarray:
+    """Angular frequencies as an array of finite numbers, which may be complex."""
+    w = np.asarray(omega)
+    if w.dtype.kind not in "iufc" or not np.isfinite(w).all():
+        raise refusal(who, "omega", omega, "finite angular frequencies", unit="rad/s")
+    return w
 
 
 def factor_of(law: LossLaw | float, omega: np.ndarray) -> np.ndarray:

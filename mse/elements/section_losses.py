@@ -79,7 +79,18 @@ class Thermoelastic(LossLaw):
         -------
         Zener
             Its share and its corner frequency.
+
+        Raises
+        ------
+        ModelError
+            A number is out of range.
         """
+        who = "Thermoelastic.zener"
+        young_modulus = number(who, "young_modulus", young_modulus, unit="Pa", above=0.0)
+        density = number(who, "density", density, unit="kg/m3", above=0.0)
+        thickness = number(who, "thickness", thickness, unit="m", above=0.0)
+        temperature = number(who, "temperature", temperature, unit="K", minimum=0.0)
+        stress = number(who, "stress", stress, unit="Pa")
         heat = density * self.heat_capacity
         share = young_modulus * (self.expansion - stress * self.young_slope / young_modulus) ** 2 * temperature / heat
         tau = (0.0737 if round else np.pi**-2) * heat * thickness**2 / self.conductivity

@@ -79,5 +79,5 @@ def test_noise_of_an_unstable_loop_and_of_unknown_names_is_refused():
         closed.noise([1.0], "mass.y")
     with pytest.raises(UnknownNameError, match=r"no input 'mass.x noise.'"):
         closed.noise([1.0], "mass.x", inputs={"mass.x noises": 1.0})
-    with pytest.raises(ModelError, match="frequency number 1 is 1 Hz; expected frequencies above zero, ascending"):
+    with pytest.raises(ModelError, match="frequency number 1 is 1 Hz, after 2 Hz; expected them ascending"):
         closed.noise([2.0, 1.0], "mass.x")

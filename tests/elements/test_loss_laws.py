@@ -217,3 +217,22 @@ def test_an_own_law_may_change_the_modulus_and_may_not_feed():
         model.frequency_response([0.1], loss={"model": Own()})
     with pytest.raises(ModelError, match="class of its own"):
         Own().data()
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [((2e11, 0, 1e-3, 300.0), "density is 0 kg/m3; expected a finite number greater than 0"),
+     ((2e11, 7800.0, "a", 300.0), "thickness is 'a' m"), ((-1, 7800.0, 1e-3, 300.0), "young_modulus is -1 Pa"),
+     ((2e11, 7800.0, 1e-3, -3.0), "temperature is -3.0 K")],
+)  # fmt: skip
+def test_a_section_that_is_none_is_refused_by_the_name_of_its_number(given, what):
+    with pytest.raises(ModelError, match=f"Thermoelastic.zener: {what}"):
+        C70.zener(*given)
+
+
+@pytest.mark.parametrize("law", [mse.Zener(1e-3, 1.0), mse.LossTable([1.0, 2.0], [1e-3, 1e-3], "hold")])
+@pytest.mark.parametrize("given", ["a", [1.0, np.nan], None, np.inf])
+def test_rates_that_are_none_are_refused(law, given):
+    with pytest.raises(ModelError, match=f"{type(law).__name__}: omega is .*; expected finite angular frequencies"):
+        law.factor(given)
+    assert law.factor([1.0, 2]).shape == (2,)

@@ -58,3 +58,9 @@ def test_what_is_no_material_is_refused():
             mse.Material(**(numbers | wrong))
     with pytest.raises(ModelError, match="no thermal data"):
         _ = mse.Material(**numbers).thermoelastic
+
+
+def test_a_material_that_is_not_known_is_named_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="no material 'CuBo'.*did you mean 'CuBe'"):
+        mse.materials["CuBo"]
+    assert mse.materials.get("CuBo") is None and "CuBo" not in mse.materials

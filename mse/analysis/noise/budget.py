@@ -319,6 +319,11 @@ def ascending(name: str, given: ArrayLike) -> np.ndarray:
     falls = np.diff(f, prepend=0.0) <= 0.0
     if falls.any():
         k = int(np.argmax(falls))
+        if f[k] > 0.0:
+            raise ModelError(
+                f"{name}: frequency number {k} is {f[k]:.6g} Hz, after {f[k - 1]:.6g} Hz; expected them ascending, each once; "
+                "sort them with numpy.unique(...)"
+            )
         raise ModelError(
             f"{name}: frequency number {k} is {f[k]:.6g} Hz; expected frequencies above zero, ascending: the noise of "
             "structural losses has no bound at 0 Hz"

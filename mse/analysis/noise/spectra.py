@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import FileError, ModelError
 from ...numerics.read_only import ReadOnly
-from ...validation.arguments import called, numbers, real, refusal, samples
+from ...validation.arguments import called, frequencies, numbers, real, refusal, samples
 from ...validation.file_access import read_columns
 
 _OUTSIDE = ("refuse", "hold", "zero")
@@ -58,6 +58,8 @@ class Spectrum(ReadOnly):
         )
         if self.outside not in _OUTSIDE:
             raise refusal("Spectrum", "outside", self.outside, f"one of {', '.join(map(repr, _OUTSIDE))}")
+        if self.unit is not None and not (isinstance(self.unit, str) and self.unit.strip()):
+            raise refusal("Spectrum", "unit", self.unit, "a unit such as 'm' or 'N', or None")
         object.__setattr__(self, "frequencies_hz", f)
         object.__setattr__(self, "density", values)
         super().__post_init__()
@@ -89,6 +91,11 @@ class Spectrum(ReadOnly):
         table = read_columns(path, expected)
         if table.ndim != 2 or table.shape[1] < 2:
             raise FileError(f"{path}: it does not have two columns of numbers; {expected} in each line")
+        if table.shape[1] > 2:
+            raise FileError(
+                f"{path}: it has {table.shape[1]} columns; {expected} alone in each line; leave the others out, or give two of "
+                "them: mse.Spectrum(frequencies_hz, density)"
+            )
         try:
             return cls(table[:, 0], table[:, 1], outside, unit)
         except ModelError as error:
@@ -112,8 +119,11 @@ class Spectrum(ReadOnly):
         Raises
         ------
         ModelError
-            A frequency is outside the samples, and ``outside`` is "refuse".
+            A frequency is not above zero, or outside the samples, and ``outside`` is "refuse".
         """
+        f = frequencies(who, f)
+        if not f.all():
+            raise refusal(who, "a frequency", 0.0, "frequencies above zero", unit="Hz")
         first, last = self.frequencies_hz[[0, -1]]
         beyond = (f < first) | (f > last)
         if self.outside == "refuse" and beyond.any():

@@ -10,6 +10,7 @@ import numpy as np
 from ...analysis.noise.budget import NoiseBudget
 from ...analysis.noise.spectra import Given, density
 from ...results import drawing
+from ...validation.arguments import mapping
 from . import style
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def noise_budget(
     f, total = budget.frequencies_hz, budget.total
     groups = budget.by(by)
     loud = [name for name, own in groups.items() if np.any(own > _QUIET * total)]
+    wanted = mapping(budget.name, "requirements", requirements, "amplitude densities by name, such as {'goal': 1e-18}")
     named, others = loud[:_MOST], loud[_MOST:]
     if len(others) == 1:
         others, named = [], loud[: _MOST + 1]
@@ -55,10 +57,10 @@ def noise_budget(
     if rms and len(f) > 1:
         axes.plot(f[:-1], budget.cumulative_rms[:-1], "--", color=style.GRAY, label=f"RMS from here up ({unit})")
         drawn.append(budget.cumulative_rms[:-1])
-    for name, given in (requirements or {}).items():
-        wanted = density(f"{budget.name}: requirement {name}", given, f, unit)
-        axes.plot(f, wanted, ":", color=style.BLACK, linewidth=2.0, label=name)
-        drawn.append(wanted)
+    for name, given in wanted.items():
+        most = density(f"{budget.name}: requirement {name}", given, f, unit)
+        axes.plot(f, most, ":", color=style.BLACK, linewidth=2.0, label=name)
+        drawn.append(most)
     _limits(axes, drawn, total)
     style.frequency_axis(axes.xaxis, f)
     axes.set_xlim(f[0], f[-1]) if len(f) > 1 else None

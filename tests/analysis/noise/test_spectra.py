@@ -66,6 +66,7 @@ def test_a_file_that_is_no_spectrum_is_named(tmp_path):
         ("1 2\nx y\n", "could not convert"),
         ("1\n2\n", "does not have two columns"),
         ("2 1\n1 1\n", "frequency number 1"),
+        ("1 2 3\n2 3 4\n", "it has 3 columns; expected frequency"),
     ):
         path.write_text(text)
         with pytest.raises(FileError, match=words):
@@ -94,3 +95,17 @@ def test_the_input_is_named_once():
     with pytest.raises(ModelError) as error:
         density("stage: noise of ground.x", ([1.0, 2.0], [1.0, 1.0]), np.array([5.0]), "m")
     assert str(error.value).count("ground.x") == 1
+
+
+def test_frequencies_and_units_that_are_none_are_refused():
+    spectrum = Spectrum([1.0, 2.0], [1.0, 1.0], "hold")
+    for given, words in (
+        ("a", "frequencies_hz is 'a'; expected real"), ([np.nan], "frequency number 0 is nan"),
+        ([1.0, -1.0], "frequency number 1 is -1.0 Hz"), ([0.0, 1.0], "a frequency is 0.0 Hz; expected frequencies above zero"),
+    ):  # fmt: skip
+        with pytest.raises(ModelError, match=f"Spectrum: {words}"):
+            spectrum.at(given)
+    assert spectrum.at([0.1, 1.5]).tolist() == [1.0, 1.0]
+    for unit in (5, " "):
+        with pytest.raises(ModelError, match="Spectrum: unit is .*; expected a unit such as 'm' or 'N', or None"):
+            Spectrum([1.0, 2.0], [1.0, 1.0], unit=unit)
