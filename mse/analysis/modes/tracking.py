@@ -27,6 +27,9 @@ _DOUBT = 0.5
 # Of a frequency: modes so near to each other are one family, whose shapes may turn into each other, and cross without smaller
 # steps.  From 1e-6 to 1e-3 tests/analysis/modes/test_tracking.py passes.
 _FAMILY = 1e-4
+# Of a squared length: what is left of a shape that others add up to.  With 1e-12 and with 0.2
+# tests/analysis/modes/test_tracking.py passes.
+_ALONE = 1e-6
 # Of the interval between two values: steps are not made smaller.  With 1e-2 tests/analysis/modes/test_tracking.py fails.
 _FINEST = 2.0**-16
 
@@ -129,12 +132,13 @@ def track(
     lossy: bool = False,
     progress: Show = True,
 ) -> ModeTracks:
-    """Follow the modes of a system along one of its parameters, by ``|phi_i^H M phi_j|``, their correlation by mass.
+    """Follow the modes of a system along one of its parameters, by how much of each shape is in each of those before.
 
-    Modes at neighboring values are paired so that the sum of correlations is largest (Hungarian method: H. W. Kuhn, Naval Res.
-    Logist. 2 (1955) 83).  Where a second mode correlates more than half as well, or lines would cross, the step is halved: lines
-    that veer are told from lines that cross.  Modes within 1e-4 of a frequency are a family, whose shapes are turned into those
-    of the step before; its lines may cross.
+    That is their correlation by mass, ``|phi_i^H M phi_j|``, where shapes are orthogonal; with damping they are not.  Modes at
+    neighboring values are paired so that the sum is largest (Hungarian method: H. W. Kuhn, Naval Res. Logist. 2 (1955) 83).
+    Where a second mode has more than half as much, or lines would cross, the step is halved: lines that veer are told from lines
+    that cross.  Modes within 1e-4 of a frequency are a family, whose shapes are turned into those of the step before; its lines
+    may cross.  Shapes that others add up to, as those inside exact beams, are told by their frequencies.
 
     Parameters
     ----------
@@ -257,23 +261,43 @@ def _paired(before: _Point, after: _Point) -> tuple[_Point, np.ndarray]:
 
     mass = 0.5 * (before.mass + after.mass)
     f, g = np.abs(before.s), np.abs(after.s)
-    alike = np.abs(before.shapes.conj().T @ (mass @ after.shapes))
-    near = np.abs(f[:, None] - g) / np.maximum(np.maximum(f[:, None], g), np.finfo(float).tiny)
-    # frequency decides between shapes that do not move, of motions inside exact beams
-    _, chosen = linear_sum_assignment(alike - NOTHING * near, maximize=True)
+    alike = _likeness(before, mass, after.shapes)
+    near = np.abs(before.s[:, None] - after.s) / np.maximum(np.maximum(f[:, None], g), np.finfo(float).tiny)
+    # frequency decides between shapes that do not move or that depend on each other, as those of motions inside exact beams
+    shared = np.maximum(1.0 - np.diag(_likeness(before, before.mass, before.shapes)), NOTHING)
+    _, chosen = linear_sum_assignment(alike - shared[:, None] * near, maximize=True)
     s, shapes, shares = after.s[chosen], after.shapes[:, chosen].astype(complex), after.shares[:, chosen]
     old = before.shapes.astype(complex)
     # the shapes before stay as they are, unless they part now
     for values, columns, other in ((np.abs(s), shapes, old), (f, old, shapes)):
         for family in _families(values):
             _turn(columns, other, mass, family)
-    alike = np.abs(old.conj().T @ (mass @ shapes))
+    here = before._replace(shapes=old)
+    alike = _likeness(here, mass, shapes)
     moved = np.diag(alike).copy()
+    # dependent shapes are alike without any step
+    alike -= _likeness(here, before.mass, old)
     np.fill_diagonal(alike, 0.0)
     second = np.maximum(alike.max(axis=0, initial=0.0), alike.max(axis=1, initial=0.0))
     doubtful = (second > _DOUBT * moved) & (second > NOTHING)
     doubtful |= _crossing(f, np.abs(s))
     return after._replace(s=s, shapes=shapes, shares=shares), np.flatnonzero(doubtful)
+
+
+def _likeness(before: _Point, mass: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Size (m, k) of each shape before in each of the others (n, k), all of unit length.
+
+    Shapes are added up as they are: with damping they are not orthogonal by mass, and some may nearly be one.
+    """
+    own = before.shapes / _lengths(before.shapes, before.mass)
+    inverse = np.linalg.pinv(own.conj().T @ (before.mass @ own), rcond=_ALONE, hermitian=True)
+    return np.abs(inverse @ (own.conj().T @ (mass @ (shapes / _lengths(shapes, mass)))))
+
+
+def _lengths(shapes: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Lengths (m,) by mass, and 1 of shapes that do not move."""
+    lengths = np.sqrt(np.sum(shapes.conj() * (mass @ shapes), axis=0).real)
+    return np.where(lengths > NOTHING, lengths, 1.0)
 
 
 def _families(size: np.ndarray) -> list[np.ndarray]:

@@ -54,6 +54,25 @@ def test_lines_keep_what_moves_and_its_quality_through_a_crossing():
     np.testing.assert_allclose(tracks.participation[:, 0, 0], 1.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("damping", [1.0, 1.95, 2.0, 3.0])
+def test_lines_of_a_tuned_mass_damper_are_those_of_its_eigenvalues(damping):
+    """Beside 1.97 N s/m two modes become one: with less they veer, with more they cross and keep their damping."""
+    system = mse.MSystem("tuned", gravity=(0, 0, 0))
+    main = system.add(mse.RigidBody("main", mass=100.0, inertia=1.0))
+    small = system.add(mse.RigidBody("small", mass=1.0, inertia=0.1))
+    system.add(mse.Prismatic("k", stiffness=1e4), between=(main, system.ground))
+    system.add(mse.Prismatic("d", stiffness=98.0, damping=damping), between=(small, main))
+    tracks = mse.track(system, "d.stiffness", [80.0, 120.0], lossy=True)
+    assert len(tracks.values) < 40 and not tracks.notes
+    followed, coupling = tracks.eigenvalues[0], np.array([[0.01, -0.01], [-1.0, 1.0]])
+    for k in np.linspace(80.0, 120.0, 2001):
+        stiffness = np.diag([100.0, 0.0]) + k * coupling
+        s = np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [-stiffness, -damping * coupling]]))
+        s = s[s.imag > 0.0]
+        followed = min((s, s[::-1]), key=lambda other: np.abs(other - followed).sum())
+    np.testing.assert_allclose(tracks.eigenvalues[-1], followed, rtol=1e-9)
+
+
 def test_equal_frequencies_are_followed_as_a_subspace():
     """A round pendulum swings alike in all directions, and its shapes at each length are any two of these."""
     system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
@@ -91,6 +110,20 @@ def test_motions_inside_an_exact_beam_are_told_by_their_frequency():
     assert tracks.lines[0] == "mass.z" and not tracks.notes
     np.testing.assert_allclose(tracks.frequencies_hz[:, 0], np.sqrt(tracks.values) / (2 * np.pi), rtol=1e-6)
     np.testing.assert_allclose(tracks.frequencies_hz[:, 1:], inside[0], rtol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", [{}, {"loss": {"bending": 1e-3}}])
+def test_motions_inside_a_wire_that_move_its_bob_alike_are_told_by_their_frequency(loss):
+    system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    bob = system.add(mse.RigidBody("bob", mass=10.0, inertia=0.05, at=Pose.dz(-1.02)))
+    wire = system.add(mse.RoundBeam("wire", length=1.0, radius=2e-4, form="exact", **loss))
+    system.clamp(system.ground, wire.frame(0), Pose.ry(np.pi / 2))
+    system.clamp(wire.frame(1), bob.frame("center"), Pose.dx(0.02) @ Pose.ry(-np.pi / 2))
+    tracks = mse.track(system, "bob.mass", [10.0, 11.0], count=10, lossy=bool(loss))
+    assert len(tracks.values) == 2 and not tracks.notes
+    f = tracks.frequencies_hz[:, 6:]
+    np.testing.assert_allclose(f[1] / f[0], np.sqrt(1.1), rtol=1e-3)
 
 
 def test_the_lowest_few_are_followed_where_others_come_below_them():
