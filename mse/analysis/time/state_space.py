@@ -362,7 +362,7 @@ class _Motion:
         self.A = read_only(np.vstack([np.hstack([np.zeros((nr, nr)), np.eye(nr), zero.T]), self.v_s, self.e_s]))
         even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
         self.rates, self.shapes = sl.eigh(even, c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
-        self.free, self.zeros = free_motions(whole, c)
+        self.free, self.zeros = free_motions(whole, c, self.shapes)
         self.without_stiffness = whole._curvatures.null.shape[1]
         self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes, self.A))
 

@@ -195,17 +195,3 @@ def test_what_drives_a_flow_has_a_steady_current():
     system.add(Driven("driven"), between=(system.ground, "mass.center"))
     point = system.find_working_point()
     assert point.flows["driven.one"] == pytest.approx(2.0 / R, rel=1e-12) and point.flows["driven.two"] == 0.0
-
-
-@pytest.mark.parametrize("resistance", [1.0, 1e8])
-def test_a_slow_stop_is_one_beside_a_fast_circuit(resistance):
-    """A free body with a damper has one pole at zero and one at -c/m, however soon a current is gone."""
-    system = mse.MSystem("beside a coil", gravity=(0, 0, 0))
-    body = system.add(mse.RigidBody("body", mass=1.0, inertia=1e-3))
-    system.add(mse.Prismatic("slide", axis=(1, 0, 0), damping=1e-2), between=(body, system.ground))
-    system.add(mse.Resistor("r", resistance=resistance))
-    system.add(mse.Inductor("coil", inductance=1e-6))
-    system.connect("r.+", "coil.+")
-    system.connect("r.-", "coil.-", system.earth)
-    found = system.find_working_point().linearize().modes(damped=True).eigenvalues
-    np.testing.assert_allclose(found, [0.0, -1e-2, -1e6 * resistance], rtol=1e-9)
