@@ -34,7 +34,7 @@ from ..statics.forces import joint_reactions
 from .flows import FlowPart
 from .inertia import GroupInertia, cross
 from .input_forces import InputForces
-from .whole import Whole
+from .whole import Pull, Whole
 
 # Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
 # times of it tests/dynamics/test_accelerations.py passes.
@@ -47,15 +47,6 @@ class Inertia(NamedTuple):
     mass: np.ndarray
     force: np.ndarray
     energy: float
-
-
-class Pull(NamedTuple):
-    """M (n, n), f - c (n,), power (W) of dampers, and of other forces."""
-
-    mass: np.ndarray
-    force: np.ndarray
-    damped: float
-    driven: float
 
 
 class Terms(NamedTuple):

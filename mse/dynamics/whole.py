@@ -25,11 +25,11 @@ from .inertia import GroupInertia, inertia_force
 # Coordinates beyond which recording would take long: it grows with their square, to 0.2 s here
 # (tests/dynamics/test_whole.py::test_large_systems_and_those_without_charges_are_asked_element_by_element).
 _MOST = 60
-_KEPT = 16  # records of ways through the conditions of the laws
+_KEPT = 16  # records of ways through the conditions of the laws: a law with endless ways must not fill the memory
 
 
-class Pulled(NamedTuple):
-    """Shares in M (n, n), f - c (n,), and power (W) of dampers and of other forces."""
+class Pull(NamedTuple):
+    """M (n, n), f - c (n,), power (W) of dampers, and of other forces."""
 
     mass: np.ndarray
     force: np.ndarray
@@ -38,7 +38,10 @@ class Pulled(NamedTuple):
 
 
 class Whole:
-    """Laws of a system by its records; ``groups``, ``heavy`` and ``parts`` are what it has no forces, masses and dampings of."""
+    """The laws of a system by records of their sums.
+
+    Forces of ``groups``, masses of ``heavy`` and dampings of ``parts`` are not among them: these are asked element by element.
+    """
 
     def __init__(
         self, topology: Topology, groups: Sequence[Group], parts: Sequence[GroupInertia], bound: Sequence[Group]
@@ -87,7 +90,7 @@ class Whole:
         values, slopes, second = found.run(row[None], order)
         return values[0], slopes[0], second[0]
 
-    def pull(self, state: State, v: np.ndarray, gravity: np.ndarray) -> Pulled:
+    def pull(self, state: State, v: np.ndarray, gravity: np.ndarray) -> Pull:
         """Its shares in a state at velocities v (n,)."""
         n, frames = len(v), len(state.o) - 1
         mass, force, damped, driven = np.zeros((n, n)), np.zeros(n), 0.0, 0.0
@@ -106,7 +109,7 @@ class Whole:
             power = self._asked("power", state, np.concatenate([np.zeros(n), v]), 0)[0]
             force += power
             driven += float(power @ v)
-        return Pulled(mass, force, damped, driven)
+        return Pull(mass, force, damped, driven)
 
     def bends(self, state: State, v: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints."""

@@ -77,6 +77,16 @@ def swinging():
     return system
 
 
+def compared(own, here, v, rtol):
+    """Terms by the records of the whole system, and element by element."""
+    together = own.terms(here, v, 0.0)
+    with pytest.MonkeyPatch.context() as apart:
+        apart.setitem(vars(own), "whole", None)
+        one_by_one = own.terms(here, v, 0.0)
+    for name, a, b in zip(together._fields, together, one_by_one, strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=0.1 * rtol * np.abs(b).max(initial=0.0), err_msg=name)
+
+
 @pytest.mark.parametrize("build", [speaker, circuit, swinging])
 def test_forces_masses_and_bends_are_those_of_the_elements(build):
     topology, assembly = prepared(build(), None)
@@ -88,12 +98,7 @@ def test_forces_masses_and_bends_are_those_of_the_elements(build):
         x = np.concatenate([rng.uniform(-0.3, 0.3, bodies) * 1e-3, rng.uniform(0.0, 1e-3, topology.internal)])
         v = rng.uniform(-1.0, 1.0, n)
         here = own.evaluation(displaced(state, x))
-        together = own.terms(here, v, 0.0)
-        with pytest.MonkeyPatch.context() as apart:
-            apart.setitem(vars(own), "whole", None)
-            one_by_one = own.terms(here, v, 0.0)
-        for name, a, b in zip(together._fields, together, one_by_one, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12 * np.abs(b).max(initial=0.0), err_msg=name)
+        compared(own, here, v, rtol=1e-11)
         state = here.followed().state
 
 
@@ -105,12 +110,7 @@ def test_turns_of_joints_and_ways_through_conditions_are_followed():
     for _ in range(30):
         here = own.evaluation(displaced(state, 0.4 * rng.normal(size=own.size))).followed()
         v = rng.normal(size=own.size)
-        together = own.terms(here, v, 0.0)
-        with pytest.MonkeyPatch.context() as apart:
-            apart.setitem(vars(own), "whole", None)
-            one_by_one = own.terms(here, v, 0.0)
-        for a, b in zip(together, one_by_one, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11 * np.abs(b).max(initial=0.0))
+        compared(own, here, v, rtol=1e-10)
         state = here.state
 
 
@@ -148,9 +148,4 @@ def test_every_element_gives_what_it_gives_alone(name):
     state = Evaluation.initial(assembly).state
     for _ in range(5):
         here, v = own.evaluation(displaced(state, 0.01 * rng.uniform(0.0, 1.0, own.size))), rng.normal(size=own.size)
-        together = own.terms(here, v, 0.0)
-        with pytest.MonkeyPatch.context() as apart:
-            apart.setitem(vars(own), "whole", None)
-            one_by_one = own.terms(here, v, 0.0)
-        for a, b in zip(together, one_by_one, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10 * np.abs(b).max(initial=0.0))
+        compared(own, here, v, rtol=1e-9)
