@@ -94,7 +94,7 @@ def test_velocity_forces_come_from_any_law_at_finite_velocities(law):
 
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 def test_a_bushing_damps_turns_as_a_ball_joint_does(method):
-    """With unequal coefficients, which act along axes that turn; the rates are those of an integration by hand."""
+    """Its coefficients are unequal. The rates come from an integration of the law by hand."""
     right = [0.30448234, 0.62065534, 0.28231167]
     for damper in (
         mse.Bushing("damper", stiffness=0.0, damping=(0, 0, 0, 0.02, 0.01, 0.03)),

@@ -129,7 +129,7 @@ def test_large_systems_and_those_without_charges_are_asked_element_by_element():
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_element_gives_what_it_gives_alone(name):
-    """Between bodies, where it has frames, beside a circuit."""
+    """The element hangs between bodies if it has frames; a circuit is in the same system."""
     entry = CATALOGUE[name]
     system, it = mse.MSystem("all", gravity=(0, 0, -9.81)), entry.make()
     system.add(it)

@@ -263,7 +263,7 @@ def _paired(before: _Point, after: _Point) -> tuple[_Point, np.ndarray]:
     f, g = np.abs(before.s), np.abs(after.s)
     alike = _likeness(before, mass, after.shapes)
     near = np.abs(before.s[:, None] - after.s) / np.maximum(np.maximum(f[:, None], g), np.finfo(float).tiny)
-    # frequency decides between shapes that do not move or that depend on each other, as those of motions inside exact beams
+    # frequencies decide where shapes do not move, or depend on each other, as shapes inside exact beams do
     shared = np.maximum(1.0 - np.diag(_likeness(before, before.mass, before.shapes)), NOTHING)
     _, chosen = linear_sum_assignment(alike - shared[:, None] * near, maximize=True)
     s, shapes, shares = after.s[chosen], after.shapes[:, chosen].astype(complex), after.shares[:, chosen]
