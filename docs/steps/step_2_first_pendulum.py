@@ -15,7 +15,7 @@ from mse import Pose
 # A system and its objects
 # ------------------------
 # A system has a ground, a gravity, and the objects that are added
-# to it. Each object has a name, by which all results know it.
+# to it. Each object has a name that all results use.
 system = mse.MSystem("First pendulum", gravity=(0, 0, -9.81))
 support = system.add(mse.PositionActuator("support"))
 wire = system.add(mse.Wire("wire", length=1.0, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3))
@@ -34,22 +34,22 @@ mirror = system.add(
 # -----------------
 # Objects are joined by their *frames*. A frame is an origin and three axes. The
 # wire has one at each end, ``wire.frame(0)`` and ``wire.frame(1)``; the mirror has ``mirror.frame("center")``, its
-# center of mass, and the ``"hook"`` that was given to it, 3 cm above. A *clamp* makes two frames one rigid thing.
+# center of mass, and the ``"hook"`` that was given to it, 3 cm above. A *clamp* joins two frames rigidly.
 #
-# Which end of the wire is up is yours to say, by what you clamp it to: here frame 1 is up and frame 0 is down.
+# You choose which end of the wire is up by what you clamp it to: here frame 1 is up and frame 0 is down.
 system.clamp(system.ground, support.frame(1))
 system.clamp(support.frame(0), wire.frame(1))
 system.clamp(mirror.frame("hook"), wire.frame(0))
 
 # %%
-# A third argument places the second frame, as seen from the first: ``Pose.dx(0.1)`` is 10 cm along x, ``Pose.rz(np.pi
-# / 2)`` a quarter turn about z, and ``@`` does one after the other. Ends of a wire have axes, too. A hook that is
-# turned about the wire, against its upper end, twists the wire, and the mirror turns until that is balanced: where a
-# wire leaves a blade that points along y, turn the hook with the blade.
+# A third argument places the second frame, as seen from the first: ``Pose.dx(0.1)`` is 10 cm along x,
+# ``Pose.rz(np.pi / 2)`` a quarter turn about z, and ``@`` does one after the other. Ends of a wire have axes, too. If
+# the hook is turned about the wire relative to the wire's upper end, the wire is twisted and turns the mirror. If the
+# upper end is clamped to a blade along y, turn the hook likewise.
 #
 # What drives it and what is read
 # -------------------------------
-# Frame 0 of an actuator is what it moves or pushes *from*; signs are easy to mix up, so here they are once and for all:
+# Signs are easy to mix up:
 #
 # * a **position actuator** moves its frame 0 as seen from frame 1;
 # * a **force actuator**'s frame 0 pushes its frame 1: the mirror is frame 1, the ground frame 0;
@@ -68,14 +68,14 @@ system.clamp(system.ground, probe.frame(1), center)
 # %%
 # The working point
 # -----------------
-# Where all forces balance. Nothing had to be placed: bodies start where wires and
+# Here all forces balance. Nothing had to be placed: bodies start where wires and
 # clamps put them, and the search does the rest.
 working_point = system.find_working_point()
 print(working_point)
 
 # %%
-# The wire carries m g = 98.1 N, which stretches it by m g l/(E A) = 3.9 mm. The table is for reading; the numbers in
-# it are data, by name.
+# The wire carries m g = 98.1 N, which stretches it by m g l/(E A) = 3.9 mm. The numbers in the table are
+# also available by name.
 stretch = -working_point.poses["wire.0"].o[2] - wire.length
 print(f"tension {working_point.tensions['wire']:.4f} N, stretch {1e3 * stretch:.4f} mm")
 picture = working_point.plot()
@@ -84,13 +84,13 @@ picture
 # %%
 # Modes
 # -----
-# At the working point the system is linearized, with all that tension does to stiffness.
+# At the working point the system is linearized, including the stiffness due to tension.
 linear = working_point.linearize()
 modes = linear.modes()
 print(modes)
 
 # %%
-# One mode, and its shape by the names of coordinates (m and rad; the mass it moves is one unit):
+# One mode, and its shape by the names of coordinates (m and rad, normalized to unit modal mass):
 swing = max(modes, key=lambda mode: abs(mode.shape["mirror.x"]))
 print(f"{swing.frequency_hz:.4f} Hz:", swing.participants())
 print({name: round(float(swing.shape[name]), 4) for name in ("mirror.x", "mirror.ay", "mirror.z")})

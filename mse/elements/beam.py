@@ -12,8 +12,9 @@ from .parameters import Profile, Real
 class Beam(SlenderBody):
     """A slender elastic part of rectangular section that is bent, stretched, sheared and twisted: a blade, a flexure.
 
-    It obeys ``E I w'''' + rho A w_tt = 0``, and the like for its other motions.  It lies along the x of its frames, ``width`` is
-    along y and ``height`` along z: numbers, (initial, final) for a linear taper, or functions of the distance from frame 0.  The
+    For small bending without shear and tension it obeys ``E I w'''' + rho A w_tt = 0``.  It lies along the x of its frames.
+    ``width`` (along y) and ``height`` (along z) are each a number, (initial, final) for a linear taper, or a function of the
+    distance from frame 0.  The
     torsion constant is Saint-Venant's (S. Timoshenko, J. Goodier, "Theory of Elasticity", 3rd ed., eq. 170).
 
     Parameters

@@ -39,11 +39,12 @@ class _Transducer(MObject):
 
 
 class VoiceCoil(_Transducer):
-    """A coil in a magnet's gap, ``T = L v^2/2 + v phi(z)`` and ``D = R v^2/2``: pushes frame 1 with ``Bl v`` along the axis.
+    """A coil in a magnet's gap: pushes frame 1 along the axis with the force ``Bl i`` of its current i.
 
-    Its flux is ``phi = Bl z``, or with a ``width`` a of the gap ``phi = Bl a arctan(z/a)``, so that ``Bl(z) = Bl/(1 + (z/a)^2)``.
-    The motion z of frame 1 induces the voltage ``Bl z'`` from the same function.  A steady current i adds the stiffness
-    ``-i Bl'(z)``.
+    Its coenergy is ``T = L i^2/2 + i phi(z)``, its content ``D = R i^2/2``; z is the displacement of frame 1 along the axis.
+    The flux is ``phi = Bl z``, or with a ``width`` a, the displacement at which Bl has halved, ``phi = Bl a arctan(z/a)``, so
+    that ``Bl(z) = Bl/(1 + (z/a)^2)``.  A motion of frame 1 induces the voltage ``Bl z'`` from the same function.  A steady
+    current i adds the stiffness ``-i Bl'(z)``.
 
     Source: W. Klippel, J. Audio Eng. Soc. 54 (2006) 907, for Bl(z) of loudspeakers.
 

@@ -150,9 +150,10 @@ class Analyses:
     ) -> NoiseBudget:
         """``S = sum_i (4 kB T_i/w) r Im(Z_i) r^H + sum_j |h_j|^2 S_j``: thermal noise of all losses, and noise of inputs.
 
-        Densities are one-sided.  r is what the output reads of a force on each coordinate, with all losses in Z; a source i is a
-        loss factor, a dynamic stiffness or a damper, at the ``temperature`` of its object (Callen and Welton, Phys. Rev. 83
-        (1951) 34).  Gyroscopic parts lose nothing; what a power feeds has no thermal noise, and a note.
+        Densities are one-sided, and w = 2 pi f.  r is the output per unit force on each coordinate, with all losses in Z, and h_j
+        the response to input j.  A source i is a loss factor, a dynamic stiffness or a damper, at the ``temperature`` of its
+        object (Callen and Welton, Phys. Rev. 83 (1951) 34).  Gyroscopic parts lose nothing.  Parts driven by a ``power`` have no
+        thermal noise; a note says so.
 
         Parameters
         ----------
@@ -166,7 +167,7 @@ class Analyses:
         loss : mapping, optional
             Loss factors as :meth:`frequency_response` takes them, in place of the elements'.
         temperature : float, K
-            Of objects without a parameter ``temperature``, as in models from matrices.
+            For objects without a parameter ``temperature``, as in models from matrices.
         progress : bool or callable
             Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
@@ -181,7 +182,7 @@ class Analyses:
             A name of an output, an input or a stiffness that the model does not have.
         ModelError
             Frequencies are not ascending from above zero, a density is negative or not known at a frequency, motions grow, or
-            no motion swings or fades for a grid.
+            there is no resonance or decay to choose a grid from.
 
         Examples
         --------

@@ -103,7 +103,7 @@ class Searches:
         throw : bool
             Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as :func:`mse.show_progress` takes it; True: its setting.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class Searches:
         max_load_factor : float
             Largest factor to look at.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as :func:`mse.show_progress` takes it; True: its setting.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class Searches:
         max_points : int
             Largest number of points.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as :func:`mse.show_progress` takes it; True: its setting.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Searches:
         record: str | PathLike[str] | None = None,
         progress: bool | Callable[[Progress], object] = True,
     ) -> Trajectory | TimeResponse:
-        """Large motion in time: the laws of all elements at finite poses and velocities, with joints closed at every sample.
+        """Large motion in time: integrates the full equations of motion; joints are closed at every sample.
 
         Steps have the length that ``rtol`` needs; samples are interpolated between, so ``dt`` changes no result.  For small
         motions about a working point, with inputs, see :meth:`.LinearModel.simulate`.
@@ -261,24 +261,25 @@ class Searches:
         duration, dt : float, s
             Length of the run, and time between samples.
         initial : mapping of str to float, Pose or six numbers, optional
-            Values and rates of coordinates of joints at the beginning, such as ``{"hinge.angle": 1.57, "hinge.angle'": 0.2}``;
-            poses of bodies, ``{"mass": Pose.dz(-0.5)}``, and their velocities, ``{"mass'": (0, 0, 0, 0, 0, 2.0)}``: velocity and
-            angular velocity of the body's frame along the axes of the world.  They hold exactly.  Coordinates not named stay as
-            they are as far as joints let them; rates not named are those of the motion nearest to rest.
+            Values and rates at the beginning of coordinates of joints, charges and entropies, such as ``{"hinge.angle": 1.57,
+            "hinge.angle'": 0.2}``; poses of bodies, ``{"mass": Pose.dz(-0.5)}``, and their velocities,
+            ``{"mass'": (0, 0, 0, 0, 0, 2.0)}``: velocity and angular velocity of the body's frame along the axes of the world.
+            Given values hold exactly.  The others change only as joints require; rates not named are those of the motion
+            nearest to rest.
         start : WorkingPoint or MotionState, optional
-            Where it begins: the initial poses, with joints put together and at rest, if left out; a working point, at rest; or
-            the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which goes on as if it was not cut.
+            Where it begins.  If left out: the initial poses, with joints put together, at rest.  Or a working point, at rest.
+            Or the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which is continued.
         inputs : mapping of str to float, function of time or samples, optional
-            Forces by input, ``{"coil.fx": lambda t: np.sin(5 * t)}``, t in s; those left out are zero.  Steps follow what a
-            function does, but may miss a pulse that is shorter than they are: end a run where it begins, and go on there.
+            Forces, voltages and other inputs by name, ``{"coil.fx": lambda t: np.sin(5 * t)}``, t in s; those left out are zero.
+            A system at rest may miss a pulse shorter than ``dt/8``: take a smaller ``dt``, or end a run where the pulse begins.
             Motions of position motors and actuators, ``{"crank.angle": lambda t: 5 * t}``: functions of numpy, whose rates and
             accelerations mse finds exactly, or samples at all times of the run, which a spline joins.
         outputs : list of str, optional
             Outputs.  If left out: coordinates of joints, their rates, what sensors read, and the forces and torques that
             prescribed motions need, ``crank.torque``.  Reactions of joints, ``hinge.fx``, and of force sensors are given by name.
         crossings : mapping of str to float, optional
-            Levels by output, ``{"hinge.angle": 0.0}``: ``motion.crossings`` lists when each was passed, and which way.  Of two
-            passages within a quarter of a step neither is seen.
+            Levels by output, ``{"hinge.angle": 0.0}``: ``motion.crossings`` lists when each was passed, and which way.  Two
+            passages within a quarter of a step are missed.
         until : mapping of str to float, optional
             The same; the run ends where the first of them is passed, at the latest after ``duration``.
         rtol : float
@@ -286,14 +287,14 @@ class Searches:
         method : str, optional
             ``"explicit"`` steps are of order 8 and fast where nothing is stiff; ``"implicit"`` ones are of order 5 and as long as
             accuracy lets them, however stiff elements are: vibrations that they do not resolve die out.  If left out, they are
-            implicit where inertia couples bodies, as that of beams and flexible bodies does, or where stiffness or damping acts
-            on what has no mass; ``motion.notes`` says so.
+            implicit where inertia couples bodies, as that of beams and flexible bodies does, where stiffness or damping acts on
+            what has no mass, and where a very fast motion dies out or is at rest; ``motion.notes`` says so.
         record : path, optional
-            File ``run.npy`` to which outputs are written as the motion goes, with the bits that they have without it.  If it is
+            File ``run.npy`` to which outputs are written as the motion goes, bit for bit as without recording.  If it is
             there already, the same call goes on from its last step, whatever ended it.  :func:`mse.read_recording` reads it at
             any time.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as :func:`mse.show_progress` takes it; True: its setting.
 
         Returns
         -------
@@ -303,7 +304,8 @@ class Searches:
         Raises
         ------
         ModelError
-            An argument is invalid, or initial values contradict joints, or forces act on what has no mass.
+            An argument is invalid, initial values contradict joints, or a force acts on what has neither mass nor, in implicit
+            steps, stiffness or damping.
         UnknownNameError
             There is no such coordinate or output.
         MotionError

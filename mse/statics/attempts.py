@@ -169,7 +169,7 @@ class WayFollowed:
 class LoadsRaised:
     """After a load step from an equilibrium has failed, a step half as large.
 
-    ``otherwise`` follows after three failures in a row, or if the first equilibrium is not held (``is_held``).
+    ``otherwise`` follows if three halvings in a row fail, or if the first equilibrium is not held (``is_held``).
     """
 
     whole: Stage
