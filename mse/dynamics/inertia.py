@@ -14,6 +14,7 @@ import numpy as np
 
 from ..elements import laws, velocity_laws
 from ..elements.base import MObject
+from ..elements.differentiation import CALLED
 from ..elements.law_record import Places, Shape
 from ..elements.recorded_laws import Together
 from ..kernels.rotations import turn_all
@@ -40,8 +41,8 @@ class GroupInertia:
         self._own = None if self.cls.moving is None else self.cls.moving(self.objects)
         self._records: dict[str, Together] = {}
         n = self.shape.size
-        for law, values in {"kinetic": 1, "momenta": n + 1, "dissipation": 1, "power": n}.items():
-            if self.cls.defines("kinetic" if law == "momenta" else law):
+        for law, values in {"motion": 1 + n + n * n, "dissipation": 1, "power": n}.items():
+            if self.cls.defines(CALLED.get(law, law)):
                 self._records[law] = Together(self.objects, law, self.shape._replace(values=values))
 
     def recorded(self, law: str, values: int) -> Together:
@@ -75,9 +76,9 @@ class GroupInertia:
         return self.group.columns(at)
 
     def _by_coenergy(self, rows: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        mass = self._records["kinetic"].evaluate(rows, velocities, 2)[2]
-        values, slopes, _ = self._records["momenta"].evaluate(rows, velocities, 1)
-        return mass, inertia_force(slopes[:, 0], values[:, 1:], slopes[:, 1:], velocities, self.shape.frames)
+        n = self.shape.size
+        values = self._records["motion"].evaluate(rows, velocities, 0)[0]
+        return values[:, 1 + n :].reshape(-1, n, n), values[:, 1 : 1 + n]
 
     def _mass_matrices(self, at: Configuration) -> np.ndarray:
         n = self.shape.size

@@ -20,7 +20,7 @@ from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
 from ..model.topology import Topology
-from .inertia import GroupInertia, inertia_force
+from .inertia import GroupInertia
 
 # Coordinates beyond which recording would take long: it grows with their square, to 0.2 s here
 # (tests/dynamics/test_whole.py::test_large_systems_and_those_without_charges_are_asked_element_by_element).
@@ -62,7 +62,7 @@ class Whole:
         self._own = _Together(topology, of)
         units, n = topology.units - 1, topology.size
         rows = sum(g.constraint_count * len(g.elements) for g in bound)
-        values = {"energy": 1, "kinetic": 1, "momenta": 1 + n, "dissipation": 1, "power": n, "bends": rows}
+        values = {"energy": 1, "motion": 1 + n + n * n, "dissipation": 1, "power": n, "bends": rows}
         self._shapes = {law: Shape(units, topology.internal, count) for law, count in values.items()}
         self._laws: dict[str, list[Law]] = {law: [] for law in values}
         self._has = {law for law, elements in of.items() if elements}
@@ -92,15 +92,15 @@ class Whole:
 
     def pull(self, state: State, v: np.ndarray, gravity: np.ndarray) -> Pull:
         """Its shares in a state at velocities v (n,)."""
-        n, frames = len(v), len(state.o) - 1
+        n = len(v)
         mass, force, damped, driven = np.zeros((n, n)), np.zeros(n), 0.0, 0.0
         if "energy" in self._has:
             energy, slopes, _ = self._asked("energy", state, gravity, 1)
             force -= slopes[0] if np.isfinite(bounded(energy)).all() else np.nan
         if "kinetic" in self._has:
-            mass += self._asked("kinetic", state, v, 2)[2]
-            values, slopes, _ = self._asked("momenta", state, v, 1)
-            force -= inertia_force(slopes[None, 0], values[None, 1:], slopes[None, 1:], v[None], frames)[0]
+            values = self._asked("motion", state, v, 0)[0]
+            mass += values[1 + n :].reshape(n, n)
+            force -= values[1 : 1 + n]
         if "dissipation" in self._has:
             drag = self._asked("dissipation", state, v, 1)[1][0]
             force -= drag

@@ -21,7 +21,7 @@ VANISHED = SLOW ** (4 / 9)
 _LINEAR = 1e-9
 
 # laws that records differentiate in another way than the law that they call
-CALLED = {"momenta": "kinetic", "inertia": "kinetic", "coenergy": "kinetic", "drag": "dissipation"}
+CALLED = {"momenta": "kinetic", "motion": "kinetic", "inertia": "kinetic", "coenergy": "kinetic", "drag": "dissipation"}
 
 _PLACED = "with frames that have .o (3,) and .U (3, 3), and to return a list of"
 _MOVING = "with frames that have .o, .v, .w (3,) and .U (3, 3)"
@@ -104,7 +104,7 @@ def numbers(obj, law: str, *given) -> np.ndarray:
 def law_values(obj, law: str, frames, q, given) -> np.ndarray:
     """The values (m,) of a law at a place, where it is ``given`` gravity, multipliers or velocities.
 
-    Of a power these are its forces; of "momenta", "inertia" and "drag" the coenergy or content alone.
+    Of a power these are its forces; of "momenta", "motion", "inertia" and "drag" the coenergy or content alone.
     """
     if law == "energy":
         energy = number(obj, "energy", frames, q)

@@ -20,6 +20,7 @@ OF_VELOCITIES = (
     "dissipation",
     "power",
     "momenta",
+    "motion",
     "inertia",
     "drag",
     "flow_constraint",
@@ -59,8 +60,9 @@ class Law:
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
     multiplier.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has forces as values, and
     their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and its slopes by
-    velocities as values; "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a
-    content and its slopes by velocities: both have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
+    velocities as values; "motion" a kinetic coenergy, its forces of inertia without accelerations, and its masses (n, n);
+    "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a content and its slopes by
+    velocities: the last two have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
     with derivatives by positions at given velocities.  "bends" has ``v'(d2g)v`` of constraints g.  "flow_constraint" has
     flows and their slopes by velocities, row by row, as values.  "mass_matrix" and "damping_matrix" have half their quadratic
     form of the velocities.
@@ -71,7 +73,7 @@ class Law:
     """
 
     def __init__(self, obj, law: str, shape: Shape, layout: Layout | None, place: np.ndarray):
-        self.shape = shape
+        self.shape, self._law = shape, law
         self.record = record = Record(place)
         n, inputs = shape.size, 12 * shape.frames + shape.inner
         given = record.inputs(shape.given(law), inputs, varies=law in OF_VELOCITIES)
@@ -115,7 +117,11 @@ class Law:
                 self._expansions, weights = rates, [record.one]
             else:
                 momenta = [slope for value in self.values for slope in slopes(value, rates)]
-                self.values += self._inertia(momenta, velocities, given[n:], rates) if law == "inertia" else momenta
+                if law in ("motion", "inertia"):
+                    momenta = self._inertia(momenta, velocities, given[n:], rates)
+                if law == "motion":
+                    momenta += self._masses(rates)
+                self.values += momenta
         else:
             self.values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():
@@ -135,19 +141,30 @@ class Law:
         return value
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
-        """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a."""
+        """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a.
+
+        ``M a + (dp/dx) v + dT/dx`` is the slope of ``(dT/dx) v + p a`` by velocities: one of a number in place of n.
+        """
         record, out = self.record, []
         by_x = record.by_variables(self.values[0], self._expansions)
-        for i, momentum in enumerate(p):
-            node = record.negate(by_x.get(i, record.zero))
-            for changes, expansions in ((v, self._expansions), (a, rates)):
-                for j, slope in record.by_variables(momentum, expansions).items():
-                    node = record.add(node, record.multiply(slope, changes[j]))
-            out.append(node)
+        rate = [record.multiply(slope, v[j]) for j, slope in by_x.items()]
+        rate += [record.multiply(p[i], acceleration) for i, acceleration in enumerate(a)]
+        along = record.by_variables(functools.reduce(record.add, rate, record.zero), rates)
+        for i in range(len(p)):
+            slope = by_x.get(i, record.zero)
+            out.append(record.subtract(along.get(i, record.zero), record.add(slope, slope)))
         for first in range(3, 6 * self.shape.frames, 6):
             for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
                 for one, two, sign in ((j, k, record.subtract), (k, j, record.add)):
                     out[first + i] = sign(out[first + i], record.multiply(v[first + one], p[first + two]))
+        return out
+
+    def _masses(self, rates: dict[int, Expansion]) -> list[int]:
+        """Second derivatives (n, n) of a coenergy by velocities, as nodes in rows."""
+        n = self.shape.size
+        out = [self.record.zero] * (n * n)
+        for (i, j), node in self.record.hessian(self.values[0], rates).items():
+            out[n * i + j] = out[n * j + i] = node
         return out
 
     def _shadow(self, obj, first: int, layout: Layout | None):
@@ -171,8 +188,8 @@ class Law:
         return shadow
 
     def prepare(self) -> None:
-        """Make all programs, which may turn out to be too long."""
-        for order in (-1, 0, 1, 2):
+        """Make all programs, which may turn out to be too long; a motion's values have all that it is asked for."""
+        for order in (-1, 0) if self._law == "motion" else (-1, 0, 1, 2):
             self._program(order)
 
     @property

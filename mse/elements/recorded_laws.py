@@ -20,8 +20,8 @@ from .law_sources import Source, contents, sources
 
 _LAWS = {
     "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "measure": ("measure",), "kinetic": ("kinetic",),
-    "dissipation": ("dissipation",), "power": ("power",), "momenta": ("kinetic",), "inertia": ("kinetic",),
-    "coenergy": ("kinetic",), "drag": ("dissipation",), "flow_constraint": ("flow_constraint",),
+    "dissipation": ("dissipation",), "power": ("power",), "momenta": ("kinetic",), "motion": ("kinetic",),
+    "inertia": ("kinetic",), "coenergy": ("kinetic",), "drag": ("dissipation",), "flow_constraint": ("flow_constraint",),
 }  # fmt: skip
 # what a class may define that is to be used instead of its law
 _INSTEAD = {

@@ -27,10 +27,10 @@ def given(name: str, seed: int):
     return entry.make(), entry.frames(seed), entry.internal(seed)
 
 
-def recorded(law: str, obj, frames, q, other: np.ndarray, values: int = 1) -> tuple[np.ndarray, ...]:
-    """What the record of a law of one object gives to second order."""
+def recorded(law: str, obj, frames, q, other: np.ndarray, values: int = 1, order: int = 2) -> tuple[np.ndarray, ...]:
+    """What the record of a law of one object gives up to an order."""
     laws = Together([obj], law, Shape(len(frames), len(q), values))
-    found = laws.evaluate(rows_of([(frames, q)]), other, 2)
+    found = laws.evaluate(rows_of([(frames, q)]), other, order)
     assert not laws.refused
     return tuple(x[0] for x in found)
 
@@ -148,6 +148,24 @@ def test_momenta(name):
         # d2T/dx dv along u and w, from second derivatives along their sum and difference
         both = [along(lambda t, s=s, u=u: coenergy(t * u, v + s * t * w))[2] for s in (1, -1)]
         alike(w @ slopes[1:] @ u, 0.25 * (both[0] - both[1]), least=least)
+
+
+@having("kinetic")
+def test_motions(name):
+    """Masses are slopes of the momenta by velocities, and forces of inertia ``(dp/dx) v - dT/dx - w x p``."""
+    obj, frames, q = given(name, 2)
+    n = 6 * len(frames) + len(q)
+    v = np.random.default_rng(1).normal(size=n)
+    values, _, _ = recorded("motion", obj, frames, q, v, 1 + n + n * n, 0)
+    momenta, slopes, _ = recorded("momenta", obj, frames, q, v, n + 1)
+    expected = slopes[1:] @ v - slopes[0]
+    for k in range(len(frames)):
+        turn = slice(6 * k + 3, 6 * k + 6)
+        expected[turn] -= np.cross(v[turn], momenta[1:][turn])
+    size = np.abs(slopes).max() + np.abs(momenta).max()
+    np.testing.assert_allclose(values[1 : 1 + n], expected, rtol=0, atol=1e-13 * size)
+    masses = recorded("kinetic", obj, frames, q, v)[2]
+    np.testing.assert_allclose(values[1 + n :].reshape(n, n), masses, rtol=1e-14)
 
 
 @having("power")
