@@ -165,8 +165,9 @@ def creeping(method):
     s.simulate(duration=20.0, dt=1.0, initial={"rail.displacement": 0.02}, rtol=1e-5, method=method, progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["_IN_A_ROW", "_SHORT"])
-@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_a_law_that_chatters_is_named(monkeypatch, name, factor):
     value = getattr(switches, name)
     monkeypatch.setattr(switches, name, type(value)(factor * value))
@@ -176,7 +177,8 @@ def test_a_law_that_chatters_is_named(monkeypatch, name, factor):
         creeping("explicit")
 
 
-@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [0.1, 10.0])
 def test_a_change_of_formula_that_no_step_passes_is_named(monkeypatch, factor):
     monkeypatch.setattr(switches, "_BESIDE", factor * switches._BESIDE)
     with pytest.raises(

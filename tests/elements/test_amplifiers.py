@@ -319,7 +319,7 @@ def test_random_networks_with_amplifiers_are_those_of_nodal_analysis(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 14, 16, 20])
+@pytest.mark.parametrize("seed", [14, 20])
 def test_currents_keep_the_tolerance_where_nothing_stores_charge(seed):
     """Charges of resistors and coils count by what flows in a step: they have no size of their own."""
     network = Random(seed)

@@ -1,4 +1,4 @@
-"""Pictures of all examples are read as a user reads them: texts, ticks, colors, gray print."""
+"""Pictures of all kinds are read as a user reads them: texts, ticks, colors, gray print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.ticker import ScalarFormatter
 from reading import drawn, lab, legends, misread_ticks, nearest, outside, overlaps, scale_of, value_of
 
 import mse
-from example_scripts import EXAMPLES, example, figures
+from example_scripts import example
 from models import two_blades
 from mse import Pose
 from mse.statics.working_point import WorkingPoint
@@ -163,14 +163,6 @@ def test_pictures_of_systems_and_their_results_can_be_read(name, monkeypatch):
 @pytest.mark.slow
 def test_curves_and_motions_can_be_read(monkeypatch):
     assert not {what: found for what, figure in curves().items() if (found := faults(figure, monkeypatch))}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_texts_of_the_figures_that_examples_make_can_be_read(name, monkeypatch):
-    for figure in figures(example(name)):
-        seen = drawn(figure, monkeypatch)
-        assert not overlaps(seen) + outside(seen, figure)
 
 
 # -- what the checks find -----------------------------------------------------------------------------------------------
