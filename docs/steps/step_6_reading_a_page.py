@@ -70,7 +70,7 @@ working_point.view(modes=modes, history=history)
 #   shape functions.
 # * **Click** an object, or its name, for its parameters, its pose and its loads. Where the line of a sensor runs
 #   through a body, a click chooses the body.
-# * **Names** shows the names of the objects; at first they are hidden in large systems.
+# * **Names** shows the names of objects, in large systems hidden at first.
 # * **Show** what you want to see: frames, clamps, loads, tensions, stress by color.
 # * **The arrows** of actuators and sensors run from frame 0 to frame 1: for the coil, from the ground to the mirror.
 # * **PNG** saves the view as a picture, with the names of the system and the mode below it.
