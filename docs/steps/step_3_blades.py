@@ -2,8 +2,8 @@
 3. Blades
 =========
 
-A pendulum is stiff vertically: its wire hardly stretches. A blade, a flat spring that bends, gives it a soft vertical
-motion. Here a mass of 10 kg hangs from one, made so that it lies flat under its load.
+A pendulum is stiff vertically: its wire hardly stretches. A blade, a flat spring that bends, makes it soft
+vertically. Here a mass of 10 kg hangs from a blade that is curved when made and flat under this load.
 """
 
 import numpy as np
@@ -14,9 +14,8 @@ from mse import Pose
 # %%
 # How a beam lies
 # ---------------
-# A beam lies along x of its frame 0, from frame 0 to frame 1; its ``width`` is along
-# y and its ``height`` along z. Clamped to the ground without a pose, this one lies along the x of the world, and
-# bends up and down.
+# A beam lies along x of its frame 0, from frame 0 to frame 1; its ``width`` is along y and its ``height`` along z.
+# Clamped to the ground without a pose, this one lies along the x of the world, and bends vertically.
 LENGTH, WIDTH, HEIGHT = 0.25, (0.060, 0.010), 0.0025
 STEEL = {"young_modulus": 1.87e11, "poisson_ratio": 0.3, "density": 8100.0}
 
@@ -50,7 +49,7 @@ def build(mass: float, curvature=0.0) -> mse.MSystem:
 # %%
 # A flat blade
 # ------------
-# First a straight one: how far does its tip come down?
+# First a straight one: how far does its tip sag?
 bent = build(10.0).find_working_point()
 tip = bent.poses["blade.1"]
 print(f"tip {1e3 * tip.o[2]:.2f} mm, slope {np.degrees(np.arcsin(tip.U[2, 0])):.2f} deg")
@@ -59,9 +58,9 @@ print(bent.system["blade"].internal_forces(bent))
 # %%
 # Curved at rest
 # --------------
-# The moment of the load at the distance s from the clamp is ``m g (L - s)``, and what a
-# blade weighs beyond s adds a little. Made with the opposite curvature, it comes out flat. ``curvature_y`` turns the
-# section about y as s grows, so a blade that bends upwards has a negative one.
+# The moment of the load at the distance s from the clamp is ``m g (L - s)``; the weight of the blade beyond s adds a
+# little. A blade made with the opposite curvature is flat under the load. ``curvature_y`` turns the section about y
+# as s grows, so it is negative for a blade that bends upwards.
 
 
 def curvature(s: float) -> float:
@@ -81,7 +80,7 @@ print(f"without load its tip is at {1e3 * rest[2]:.1f} mm")
 # %%
 # What it carries
 # ---------------
-# The largest stress tells whether it yields; maraging steel does at 1.8 GPa.
+# The largest stress shows whether the blade yields; maraging steel does at 1.8 GPa.
 loads = flat.system["blade"].internal_forces(flat)
 print(
     f"largest stress {loads.largest[0] / 1e6:.0f} MPa, "
@@ -93,7 +92,7 @@ stresses
 # %%
 # Modes
 # -----
-# The load bounces on the blade, six times slower than on the wire alone, and swings on the wire as before.
+# The load bounces on the blade at a sixth of the frequency on the wire alone, and swings on the wire as in step 2.
 linear = flat.linearize()
 modes = linear.modes(8)
 print(modes)
@@ -103,8 +102,7 @@ print(f"on the wire alone it would bounce at {alone:.1f} Hz")
 # %%
 # Another load
 # ------------
-# ``update`` gives the working point of the same system with other parameters. Each object's
-# parameters go by ``object.parameter``.
+# ``update`` gives the working point of the same system with other parameters, named ``object.parameter``.
 for mass in (8.0, 10.0, 12.0):
     point = flat.update({"load.mass": mass})
     bounce = max(point.linearize().modes(8), key=lambda mode: abs(mode.shape["load.z"]))
@@ -114,5 +112,5 @@ for mass in (8.0, 10.0, 12.0):
     )
 
 # %%
-# More on beams, how many elements they need and what they leave out: :doc:`/beams`. Next:
+# For more on beams, the number of elements and their limits see :doc:`/beams`. Next:
 # :doc:`step_4_flexure_stage_with_joints`.

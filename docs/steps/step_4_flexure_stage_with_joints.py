@@ -2,8 +2,8 @@
 4. A flexure stage with joints
 ==============================
 
-A table on four upright blades moves along x. A lever drives it: it turns on a hinge, and a rod goes from its end to
-the table. Blades bend, the hinge and the rod are ideal joints; both kinds stand in one system.
+A table on four upright blades moves along x. It is driven by a lever, which turns on a hinge; a rod connects the end
+of the lever to the table. The blades are beams, the hinge and the rod ideal joints.
 """
 
 import numpy as np
@@ -19,9 +19,9 @@ TABLE = Pose.dz(LENGTH + 0.01)  # where its center is
 # %%
 # Blades upright
 # --------------
-# A beam lies along its x. ``Pose.ry(-np.pi / 2)`` turns its x upwards and its thin
-# side, z, into the x of the world. ``frame @ pose`` is a place as seen from a frame. Both ends of a blade are
-# clamped to places that are turned alike: places that are turned against each other would bend the blade.
+# A beam lies along its x. ``Pose.ry(-np.pi / 2)`` turns its x upwards, and z, its thin direction, along -x of the
+# world. ``frame @ pose`` is a place fixed to a frame. Both ends of a blade are clamped to places that are turned
+# alike; otherwise the blade would be bent.
 system = mse.MSystem("Flexure stage with a lever", gravity=(0, 0, -9.81))
 table = system.add(
     mse.RigidBody(
@@ -57,8 +57,8 @@ system.clamp(lever.add_frame("end", Pose.dz(ARM)), rod.frame(0))
 system.clamp(table.add_frame("ear", Pose.dx(-0.06)), rod.frame(1))
 
 # %%
-# A coil at the table and a gauge: the table is frame 1 of the coil, whose frame 0 pushes it, and frame 0 of the
-# gauge, which reads it.
+# A coil pushes the table, and a gauge reads it. The coil pushes its frame 1, and the gauge reads its frame 0: both
+# are clamped to the table.
 coil = system.add(mse.ForceActuator("coil"))
 gauge = system.add(mse.PositionSensor("gauge"))
 system.clamp(system.ground, coil.frame(0), TABLE)
@@ -70,12 +70,12 @@ working_point = system.find_working_point()
 print(working_point)
 
 # %%
-# The loop of table, rod, lever and ground is closed, and nothing special was needed for that.
+# Table, rod, lever and ground form a closed loop, which needs nothing special.
 #
 # Stiffness
 # ---------
-# Per newton at the table it moves by one over the stiffness of the blades, 4 times 12 EI/L^3 less
-# 6/5 of the weight over L, and of the hinge over the square of the arm.
+# The stiffness at the table has two parts. The blades have 4 times 12 EI/L^3, less 6/5 of the weight over L. The
+# hinge has its stiffness over the square of the arm.
 linear = working_point.linearize()
 compliance = linear.frequency_response([0.0], inputs=["coil.fx", "hinge.torque"])
 k = 1 / compliance["gauge.x", "coil.fx"][0].real
@@ -85,15 +85,15 @@ by_hand = blades + HINGE / ARM**2
 print(f"{k:.1f} N/m, by hand {by_hand:.1f} N/m, of which the blades have {blades:.1f} N/m")
 
 # %%
-# A torque at the lever pushes with one over its arm:
+# A torque on the lever gives a force on the table: the torque divided by the arm.
 ratio = compliance["gauge.x", "hinge.torque"][0].real * k
 print(f"{ratio:.4f} N at the table per N m; 1/arm is {1 / ARM:.4f}")
 
 # %%
 # The trap, once
 # --------------
-# The same coil with its frames exchanged has frame 0 on the table: it pushes the
-# ground, and its reaction pushes the table the other way.
+# If the frames of the coil are exchanged, frame 0 is on the table: the coil pushes the ground, and its reaction
+# pushes the table backwards.
 wrong = system.copy("with the coil the other way round")
 wrong.add(mse.ForceActuator("turned"))
 wrong.clamp(wrong["table"].frame("center"), wrong["turned"].frame(0))
@@ -107,7 +107,7 @@ print(
 # %%
 # Modes
 # -----
-# The lever moves along: it adds its inertia over the square of the arm.
+# The lever moves with the table and adds its inertia over the square of the arm to the mass.
 modes = linear.modes(5)
 print(modes)
 moving = MASS + LEVER["inertia"] / ARM**2
@@ -116,9 +116,9 @@ print(f"by hand {np.sqrt(by_hand / moving) / (2 * np.pi):.3f} Hz")
 # %%
 # Moving it
 # ---------
-# The linear model is for small motions. To move the stage by a millimeter, change the working
-# point: here by the angle at which the hinge's spring is at rest. Reactions of joints are there by name, as force and
-# torque along the axes of frame 1.
+# The linear model is for small motions. To move the stage by a millimeter, change the working point: here by the
+# angle at which the hinge's spring is at rest. ``point.reactions`` has the force and torque of each joint, along the
+# axes of frame 1.
 print(" rest angle (rad)   hinge (rad)   table x (mm)   drop (um)   force of the rod (N)")
 for angle in (0.0, 0.1, 0.2, 0.3):
     point = working_point.update({"hinge.rest": angle})
@@ -129,4 +129,4 @@ for angle in (0.0, 0.1, 0.2, 0.3):
     )
 
 # %%
-# All joints, and what stands on their coordinates: :doc:`/joints`. Next: :doc:`step_5_closing_a_loop`.
+# All joints, with springs and motors on their coordinates: :doc:`/joints`. Next: :doc:`step_5_closing_a_loop`.

@@ -2,8 +2,8 @@
 5. Closing a loop
 =================
 
-A mirror hangs from an upper mass, which hangs from the ground. Both swing for hours, so a loop damps them: a sensor
-reads the upper mass, and a coil pushes it against its velocity.
+A mirror hangs from an upper mass, which hangs from the ground. Nothing damps them, so a loop does: a sensor reads the
+upper mass, and a coil pushes it against its velocity.
 """
 
 import numba
@@ -33,9 +33,9 @@ system.clamp(bodies["mirror"].frame("hook"), lower_wire.frame(0))
 # %%
 # Actuators and sensors
 # ---------------------
-# One coil on the upper mass, one force that disturbs the mirror, and a
-# sensor of each body. Each body is frame 1 of what pushes it and frame 0 of what reads it; what is between it and the
-# ground stands at the height of the body.
+# A coil pushes the upper mass, a force disturbs the mirror, and each body has a sensor. Each body is clamped to frame
+# 1 of its actuator and to frame 0 of its sensor; the other frames are clamped to the ground at the height of the
+# body.
 heights = {"upper": -0.42, "mirror": -1.06}
 for name, body in bodies.items():
     push, probe = (
@@ -52,17 +52,16 @@ print(linear.modes(4))
 # %%
 # The state space
 # ---------------
-# x' = A x + B u, y = C x + D u, for the inputs and outputs that are named. Any
-# program for control takes these four matrices.
+# x' = A x + B u, y = C x + D u, for the named inputs and outputs. Control programs take these four matrices.
 plant = linear.state_space(inputs=["push upper.fx"], outputs=["at upper.x"])
 print(f"{plant.A.shape[0]} states, among them {plant.states[:3]} ...")
 
 # %%
 # The law
 # -------
-# The force is minus a gain times the velocity, and the velocity is worked out from the position y by
-# a filter that cannot follow above its corner: ``v = corner (y - w)`` with ``w' = v``. With the state w beside those
-# of the plant, the loop is closed by hand:
+# The force is minus a gain times the velocity v. A filter computes v from the position y, up to its corner:
+# ``v = corner (y - w)`` with ``w' = v``. Here the loop is closed by hand, with w as a further state;
+# ``linear.feedback`` does it in one call (:doc:`/how_to/loops`):
 GAIN, CORNER = 40.0, 2 * np.pi * 20.0  # N s/m, rad/s
 
 
@@ -88,13 +87,13 @@ for gain in (10.0, 40.0, 160.0):
     )
 
 # %%
-# Too small a gain damps little. Too large a one holds the upper mass still, and what hangs below swings undamped.
+# A small gain damps little. A large gain holds the upper mass at rest, and the mirror below swings undamped.
 #
 # In time
 # -------
-# A loop of a millisecond. The controller is a function that is compiled: it reads outputs, sets
-# inputs, and keeps what it needs from step to step in its memory. The mirror is disturbed by a random force, recorded
-# beforehand, by the name of its input.
+# The loop runs at steps of 1 ms. The controller is a compiled function: it reads outputs, sets inputs, and keeps
+# values from step to step in its memory. A random force, given as samples for the input ``push mirror.fx``, disturbs
+# the mirror.
 
 
 @numba.njit

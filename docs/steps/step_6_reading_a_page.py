@@ -2,8 +2,8 @@
 6. Reading a page
 =================
 
-Every working point draws itself in three dimensions: in a notebook by ``view``, as a file by ``to_html``. The file is
-all there is; it opens by a double click, asks nobody for anything, and can be sent to a colleague who has no Python.
+Every working point can be shown in three dimensions: in a notebook by ``view``, as a file by ``to_html``. The file
+contains everything; any browser opens it, without a network and without Python, so you can send it to a colleague.
 Here a mirror hangs from a blade by a wire.
 """
 
@@ -38,16 +38,16 @@ for frame, link in ((1, coil), (0, probe)):
 # %%
 # First the words
 # ---------------
-# Before the picture, read the table: ``stable``, the free motions that it names, and ``notes`` on what happened on
-# the way.
+# Before the picture, read the table: whether the working point is stable, its free motions, and the notes of the
+# search.
 working_point = system.find_working_point()
 print(working_point)
 print("free:", [motion.name for motion in working_point.free], "notes:", working_point.notes)
 
 # %%
 # A *free* motion costs no energy, and its frequency is zero: often a clamp or a stiffness was forgotten. Here nothing
-# is free. An *unstable* one falls over. In the table of modes the last column tells what moves, as shares of the
-# kinetic energy.
+# is free. Along an *unstable* motion the system falls over. In the table of modes the last column names the objects
+# that move, with their shares of the kinetic energy.
 linear = working_point.linearize()
 modes = linear.modes(8)
 print(modes)
@@ -55,7 +55,7 @@ print(modes)
 # %%
 # The page
 # --------
-# Modes are given along, and so may be a run in time (``history=``), a trace (``trace=``) and a second working point
+# Besides modes the page takes a run in time (``history=``), a trace (``trace=``) and a second working point
 # (``compare=``).
 history = linear.simulate(
     duration=8.0, dt=0.02, inputs={"coil.fx": lambda t: 0.05 * np.sin(4.0 * t)}
@@ -64,17 +64,16 @@ working_point.view(modes=modes, history=history)
 
 # %%
 # * **Turn** it by dragging, **move** it with the right button, with Shift or with two fingers, and **zoom** with the
-#   wheel, once the picture was clicked. Arrow keys, ``+`` and ``-`` do the same; ``0`` looks from the side again.
-# * **Choose a mode** in the list, or by ``n`` and ``p``: its frequency and what moves stand there. Amplitudes are
-#   exaggerated, and the page tells by how far it moves; the space bar stops the motion. Beams bend as their shape
-#   functions do.
-# * **Click** an object, or its name: its parameters, its pose and its loads. Lines of sensors run through bodies, which
-#   a click takes before them.
-# * **Names** writes the names of the objects. Large systems begin without them.
+#   wheel after a click on the picture. Arrow keys turn it, ``+`` and ``-`` zoom; ``0`` returns to the first view.
+# * **Choose a mode** in the list, or by ``n`` and ``p``; the list has its frequency and the objects that move.
+#   Amplitudes are exaggerated, and the page gives the scale. The space bar stops the motion. Beams bend by their
+#   shape functions.
+# * **Click** an object, or its name, for its parameters, its pose and its loads. Where the line of a sensor runs
+#   through a body, a click chooses the body.
+# * **Names** shows the names of objects, in large systems hidden at first.
 # * **Show** what you want to see: frames, clamps, loads, tensions, stress by color.
-# * **The arrows** of actuators and sensors run from the frame that pushes or reads: a coil's from its frame 0, at the
-#   ground, to frame 1, the mirror.
-# * **PNG** saves the view as a picture, with the system and the mode below it.
+# * **The arrows** of actuators and sensors run from frame 0 to frame 1: for the coil, from the ground to the mirror.
+# * **PNG** saves the view as a picture, with the names of the system and the mode below it.
 #
 # The same, as a file:
 file = Path(tempfile.mkdtemp()) / "mirror_on_a_blade.html"
@@ -84,5 +83,5 @@ print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
 # %%
 # From here
 # ---------
-# Look for a model near to yours among the :doc:`examples </gallery/index>`, for the element of a part in
+# Look for a model similar to yours among the :doc:`examples </gallery/index>`, for the element of a part in
 # :doc:`/elements`, and for a call in :doc:`/how_to/index`.
