@@ -401,3 +401,57 @@ def test_unknown_names_are_refused_as_before():
         response(model, loss={"sprng0": 0.1})
     with pytest.raises(ModelError, match="geometric stores no elastic energy"):
         response(model, loss={("spring0", "geometric"): 0.1})
+
+
+class TautWire(mse.MObject):
+    """A :class:`mse.Spring` as an own class, whose axial stiffness has a loss."""
+
+    stiffness: Real = Real("of it", unit="N/m", default=4e3)
+    parts = ("axial", "geometric")
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.5 * self.stiffness * (np.sqrt(d @ d) - 0.5) ** 2
+
+    def elastic_parts(self, frames):
+        d = frames[1].o - frames[0].o
+        along = np.concatenate([-d, np.zeros(3), d, np.zeros(3)]) / np.sqrt(d @ d)
+        return np.array([self.stiffness * np.outer(along, along)])
+
+
+@pytest.mark.parametrize("arm", [0.0, 0.05, -0.02])
+def test_own_elastic_parts_lose_as_those_of_a_spring_at_any_lever_arm(arm):
+    q = []
+    for tie in (TautWire("tie", loss=1e-3), mse.Spring("tie", stiffness=4e3, length=0.5, loss=1e-3)):
+        system = mse.MSystem("hung", gravity=(0, 0, -9.81))
+        body = mse.RigidBody(
+            "body", mass=10.0, inertia=0.05, at=Pose.dz(-0.53 - arm), frames={"top": Pose.dxdydz(0.01, 0, arm)}
+        )
+        system.add(body)
+        system.add(tie, between=(system.ground @ Pose.dx(0.01), body.frame("top")))
+        system.add(mse.Bushing("level", stiffness=(0, 0, 0, 30.0, 30.0, 30.0)), between=(system.ground, body))
+        q.append(system.find_working_point().linearize().modes(6, lossy=True).quality)
+    np.testing.assert_allclose(*q, rtol=1e-8)
+
+
+def test_the_lever_arm_of_an_own_law_loses_nothing():
+    """A rigid arm adds ``force times arm`` to the stiffness of turning, which stores no elastic energy."""
+    system = mse.MSystem("hung", gravity=(0, 0, -9.81))
+    body = mse.RigidBody("body", mass=10.0, inertia=0.05, at=Pose.dz(-0.35), frames={"top": Pose.dz(0.1)})
+    system.add(body)
+    system.add(Tether("tie", loss=1e-3), between=(system.ground, body.frame("top")))
+    model = system.find_working_point().linearize()
+    turning = [abs(model.parts["tie", part].toarray()[3, 3]) for part in ("total", "geometric")]
+    assert turning == pytest.approx([400.0 * 0.1**2, 10.0 * 9.81 * 0.1], rel=1e-6)
+
+
+def test_a_geometric_part_that_is_not_the_last_is_refused():
+    with pytest.raises(
+        TypeError, match=r"parts are geometric, axial; expected 'geometric' last.*\('axial', 'geometric'\)"
+    ):
+        type("Turned", (TautWire,), {"parts": ("geometric", "axial")})
+    with pytest.raises(TypeError, match="parts are axial, bending; expected 'geometric' last"):
+        type("Without", (TautWire,), {"parts": ("axial", "bending")})
+    short = type("Short", (TautWire,), {"parts": ("axial", "bending", "geometric")})
+    with pytest.raises(ModelError, match=r"Short 'tie': its elastic_parts.*\(2, 12, 12\)"):
+        short("tie").stiffness_parts(CATALOGUE["Spring"].frames(1), ())
