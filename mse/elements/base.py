@@ -10,7 +10,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
 ``power``              virtual power (W) of forces without energy, linear in velocities; the actual velocities are ``given``
-``effort_constraint``  equations Gamma, which are zero and decide the ``effort_names``
+``effort_constraint``  equations Gamma, which are zero and decide the ``effort_names``; ``fluctuation_matrix``: their noise
 ``state_rates``        rates f of ``state_names``, variables with ``s' = f``; or (M, f) for ``M s' = f``
 ``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero
 ``flow_constraint``    flows (m,), linear in velocities, which the object holds at zero; no position follows from them

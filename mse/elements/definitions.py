@@ -74,6 +74,7 @@ CONTRACT = (
     "coordinate_names",
     "effort_names",
     "effort_constraint",
+    "fluctuation_matrix",
     "state_names",
     "state_rates",
     "resting",

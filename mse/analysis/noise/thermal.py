@@ -38,6 +38,8 @@ _AT_ONCE = 1e6
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 ROOM = 300.0
 
+_NOTHING = "nothing in the model dissipates: there is no thermal noise"
+
 Label = tuple[str, str]
 
 
@@ -66,7 +68,7 @@ class Rows:
         turned = model.skew
         if turned is not None:
             circulatory = [(label, -part) for label, part in turned.circulatory.items()]
-            turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held))
+            turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held), turned.fluctuations)
         names = (*model.coordinates, *(f"input {k}" for k in inputs))
         self._inputs = list(names[n:])
         chosen = np.array(inputs, dtype=int)
@@ -123,24 +125,27 @@ def thermal(
     heat = {owner: 4.0 * BOLTZMANN * temperature(model, owner, room) for owner, _ in (*loss, *model.dampings)}
     lossy = _Squares(model.parts, {x: heat[x[0]] * (1.0 if x in laws else eta) for x, eta in loss.items()})
     viscous = _Squares(model.dampings, {x: heat[x[0]] for x in model.dampings if x[1] not in LOADED})
+    own = model.skew.fluctuations if model.skew is not None and model.skew.fluctuations is not None else {}
+    viscous = [viscous, *(_Squares(own, dict.fromkeys(own, 4.0 * BOLTZMANN)) for _ in own and [own])]
     members = [m for m in model.members if m.motion.nnz]
-    touched = [lossy.touched, viscous.touched, *(np.unique(m.motion.tocoo().col) for m in members)]
+    touched = [lossy.touched, *(x.touched for x in viscous), *(np.unique(m.motion.tocoo().col) for m in members)]
     every = np.unique(np.concatenate(touched))
-    powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}
+    powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}.difference(owner for owner, _ in own)
     if not len(every):
         # computed from the inputs, since the output may see an undamped resonance that they do not drive
         names = [model.inputs[k] for k in inputs]
         response = frequency_response(
             model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
         )
-        return [], ["nothing in the model dissipates: there is no thermal noise"], response.values[:, 0]
+        return [], _silent(powers, set()) or [_NOTHING], response.values[:, 0]
     w = 2.0 * np.pi * f
     row, responses = (Rows(model, output, loss, inputs) if rows is None else rows).at(f, every)
     found: list[Thermal] = []
-    for parts, kind, per in ((lossy, "structural", w), (viscous, "viscous", np.ones_like(w))):
+    negative = set()
+    for parts, kind, per in ((lossy, "structural", w), *((x, "viscous", np.ones_like(w)) for x in viscous)):
         for label, density, feeds in zip(parts.labels, *parts.forms(row, every, 1.0 / per), strict=True):
             if feeds:
-                powers.add(label[0])
+                negative.add(" / ".join(label))
                 continue
             if kind == "structural" and label in laws:
                 density = density * np.imag(factor_at(" / ".join(label), laws[label], w))
@@ -150,13 +155,23 @@ def thermal(
         per = 4.0 * BOLTZMANN * temperature(model, member.label, room) / w
         for mechanism, power in _of_member(member, w, loss, local):
             found.append(Thermal((member.label, mechanism), "structural", per * power))
+    return found, _silent(powers, negative), responses
+
+
+def _silent(powers: set[str], negative: set[str]) -> list[str]:
+    """Notes on what has no thermal noise: objects with powers or efforts, and parts that are negative."""
     notes = []
     if powers:
-        names = ", ".join(sorted(powers))
         notes.append(
-            f"the damping of {names} can feed energy (a power, or a negative damping): it has no thermal noise"
+            f"the damping of {', '.join(sorted(powers))} follows from a power or an effort constraint, which may feed energy or "
+            "dissipate it: it has no thermal noise in this budget"
         )
-    return found, notes, responses
+    if negative:
+        notes.append(
+            f"{', '.join(sorted(negative))}: negative for some motion, so the loss of this part feeds energy there: it has no "
+            "thermal noise in this budget"
+        )
+    return notes
 
 
 class _Squares:
