@@ -455,3 +455,59 @@ def test_a_geometric_part_that_is_not_the_last_is_refused():
     short = type("Short", (TautWire,), {"parts": ("axial", "bending", "geometric")})
     with pytest.raises(ModelError, match=r"Short 'tie': its elastic_parts.*\(2, 12, 12\)"):
         short("tie").stiffness_parts(CATALOGUE["Spring"].frames(1), ())
+
+
+class Pushing(mse.MObject):
+    """An own law that pushes apart."""
+
+    def energy(self, frames, q):
+        d = frames[0].o - frames[1].o
+        return -25.0 * (d @ d)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda model: model.modes(lossy=True),
+        lambda model: model.frequency_response([1.0]),
+        lambda model: model.noise([1.0], "probe.x"),
+        lambda model: model.modal_damping(),
+        lambda model: model.rational(0.1, 10.0),
+        lambda model: model.resonance_grid(0.1, 10.0),
+    ],
+    ids=["modes", "response", "noise", "modal damping", "rational", "grid"],
+)
+def test_loss_on_negative_stiffness_is_refused_by_name(asked):
+    system = mass_on(mse.Bushing("mount", stiffness=100.0, loss=1e-3), Pushing("pusher", loss=5e-3))
+    with pytest.raises(ModelError, match=r"pusher / total .* negative for a motion of mass\.[xyz].*feed energy"):
+        asked(system.find_working_point().linearize())
+
+
+def test_loss_given_to_negative_stiffness_in_a_call_is_refused_and_other_loss_is_not():
+    model = (
+        mass_on(mse.Bushing("mount", stiffness=100.0, loss=1e-3), Pushing("pusher")).find_working_point().linearize()
+    )
+    assert model.modes(lossy=True).quality[0] == pytest.approx(500.0)
+    with pytest.raises(ModelError, match="pusher / total has a loss and is negative"):
+        model.frequency_response([1.0], loss={"pusher": 1e-3})
+
+
+def test_parts_of_one_object_may_make_up_for_each_other():
+    """A part of a bent element may be negative alone; only their sum decides whether the loss feeds energy."""
+    k = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    parts = {"bending": 100.0 * np.eye(2), "shear": -1.0 * k}
+    model = mse.LinearModel.from_matrices(np.eye(2), None, parts, name="leaf")
+    even = model.frequency_response([1.0], loss={"leaf": 1e-3})
+    assert np.isfinite(even.values).all()
+    with pytest.raises(ModelError, match="leaf / shear"):
+        model.frequency_response([1.0], loss={("leaf", "shear"): 1e-3})
+
+
+def test_loss_of_a_part_on_many_coordinates_is_refused_too():
+    n = 80
+    chain = np.diag(np.full(n, 2.0)) - np.eye(n, k=1) - np.eye(n, k=-1)
+    model = mse.LinearModel.from_matrices(np.eye(n), None, {"chain": chain, "feet": 10.0 * np.eye(n)}, name="row")
+    assert np.isfinite(model.frequency_response([1.0], loss={("row", "chain"): 1e-3}).values).all()
+    worse = mse.LinearModel.from_matrices(np.eye(n), None, {"chain": chain - 0.1 * np.eye(n), "feet": 10.0 * np.eye(n)})
+    with pytest.raises(ModelError, match="model / chain has a loss and is negative"):
+        worse.frequency_response([1.0], loss={("model", "chain"): 1e-3})

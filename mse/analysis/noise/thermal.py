@@ -20,6 +20,7 @@ from ...elements.records import FIELD, LOADED
 from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
 from ...linear.members import with_losses
+from ...linear.part_blocks import blocks
 from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
@@ -28,9 +29,6 @@ from ..frequency.response import frequency_response
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 BOLTZMANN = 1.380649e-23
-# Coordinates of a part beyond which its eigenvalues take longer than its sparse products
-# (tests/analysis/noise/test_thermal.py::test_parts_on_many_coordinates_have_the_same_noise)
-_WIDE = 60
 # Bytes of rows that are multiplied together, about the second cache: of benchmarks/run.py --only kagra, 100,000 frequencies take
 # 0.87 s, with a tenth of it 1.00 s, with ten times of it 0.93 s, with a thousand times 1.47 s.
 _AT_ONCE = 1e6
@@ -182,30 +180,8 @@ class _Squares:
     """
 
     def __init__(self, parts: StiffnessParts, factors: Mapping[Label, float]):
-        factor = np.array([factors.get(label, 0.0) for label in parts])
-        part, i, j, value = parts.entries()
-        used = np.flatnonzero((factor[part] if len(part) else np.zeros(0)) * value)
-        used = used[np.argsort(part[used], kind="stable")]
-        part, i, j, value = part[used], i[used], j[used], value[used] * factor[part[used]]
-        numbers, part = np.unique(part, return_inverse=True)
-        self.labels = [parts.labels[k] for k in numbers.tolist()]
-        # the coordinates of each part, part by part, and the places of all entries among those of their part
-        pairs, at = np.unique(np.tile(part, 2) * parts.size + np.concatenate([i, j]), return_inverse=True)
-        of, on = np.divmod(pairs, max(parts.size, 1))
-        lengths = np.bincount(of, minlength=len(numbers))
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        row, column = (at - np.tile(starts[part], 2)).reshape(2, -1)
-        self._wide: dict[int, tuple[np.ndarray, sp.csr_matrix]] = {}
-        for k in np.flatnonzero(lengths > _WIDE).tolist():
-            own, c = part == k, int(lengths[k])
-            self._wide[k] = on[of == k], sp.csr_matrix((value[own], (row[own], column[own])), shape=(c, c))
-        # matrices of one size together
-        found = []
-        for c in np.unique(lengths[lengths <= _WIDE]).tolist():
-            alike, own = np.flatnonzero(lengths == c), lengths[part] == c
-            flat = (np.searchsorted(alike, part[own]) * c + row[own]) * c + column[own]
-            matrices = np.bincount(flat, value[own], len(alike) * c * c).reshape(-1, c, c)
-            found.append(_square_roots(alike, on[starts[alike][:, None] + np.arange(c)], matrices))
+        self.labels, alike, self._wide = blocks(parts, factors)
+        found = [_square_roots(*given) for given in alike]
         none = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int), np.zeros(0), np.zeros((0, 0))
         of, on, signs, roots = zip(*found, strict=True) if found else ((x,) for x in none)
         self._of, self._signs = np.concatenate(of), np.concatenate(signs)

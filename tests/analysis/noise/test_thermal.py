@@ -14,6 +14,7 @@ from mse import Pose
 from mse.analysis.frequency import response
 from mse.analysis.noise import thermal as noise
 from mse.analysis.noise.thermal import BOLTZMANN
+from mse.linear import part_blocks
 
 ROOM = 300.0
 
@@ -355,7 +356,7 @@ def test_parts_on_many_coordinates_have_the_same_noise(monkeypatch):
     for output in ("probe.x", "probe.z"):
         roots = linear.noise(f, output)
         with monkeypatch.context() as wide:
-            wide.setattr(noise, "_WIDE", 0)
+            wide.setattr(part_blocks, "_WIDE", 0)
             sparse = linear.noise(f, output)
         assert sparse.sources == roots.sources and len(roots.sources) == 4
         np.testing.assert_allclose(sparse.densities, roots.densities, rtol=1e-6, atol=1e-9 * roots.densities.max())
