@@ -53,7 +53,10 @@ def _of_object(obj: MObject, wp: WorkingPoint) -> dict[str, Factor]:
     if not any(isinstance(law, LossLaw) and law.by_section for law in own.values()):
         return own
     section = obj.loss_section(_tension(obj, wp))
-    bound = {m: law.of_section(section, m) if isinstance(law, LossLaw) else law for m, law in own.items()}
+    try:
+        bound = {m: law.of_section(section, m) if isinstance(law, LossLaw) else law for m, law in own.items()}
+    except ModelError as error:
+        raise ModelError(f"{obj.label}: loss: {error}") from None
     return {m: law for m, law in bound.items() if law}
 
 
