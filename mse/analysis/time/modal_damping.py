@@ -27,6 +27,9 @@ def modal_damping(model: LinearModel) -> LinearModel:
     modes = model.symmetric.lossless.modes()
     omega = modes.eigenvalues.imag
     on = omega > NOTHING * np.abs(modes.eigenvalues)
+    if not on.any():
+        note = "no mode swings, so loss factors add no damping"
+        return replace(model, losses={}, notes=(*model.notes, note))
     omega, phi = omega[on], modes.shapes[:, on].real
     phi = phi / np.sqrt(np.einsum("im,im->m", phi, model.M @ phi))
     inner = np.zeros((len(omega),) * 2)
