@@ -90,6 +90,16 @@ class LossLaw:
         """
         return True
 
+    def band_hz(self) -> tuple[float, float]:
+        """The lowest and the highest frequency (Hz) at which it is known.
+
+        Returns
+        -------
+        tuple of float
+            0 and infinity but for tables.
+        """
+        return 0.0, np.inf
+
     def data(self) -> dict[str, Any]:
         """The law as numbers and names, for files.
 
@@ -185,6 +195,9 @@ class LossTable(LossLaw):
         u = z / f[k]
         phi = values[k] * u ** powers[k] + slopes[k] * (u - 1.0)
         return 1.0 + 1j * np.where(below, values[0], np.where(above, values[-1], phi))
+
+    def band_hz(self):
+        return (self.frequencies_hz[0], self.frequencies_hz[-1]) if self.outside == "refuse" else super().band_hz()
 
     @cached_property
     def _pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -303,6 +316,10 @@ class LossSum(LossLaw):
         if all(isinstance(law, float) for law in terms):
             return float(np.dot(terms, self.weights))
         return LossSum(terms, self.weights)
+
+    def band_hz(self):
+        bands = [law.band_hz() for law in self.terms if isinstance(law, LossLaw)]
+        return max([0.0, *(low for low, _ in bands)]), min([np.inf, *(high for _, high in bands)])
 
     def acts_on(self, mechanism):
         return any(not isinstance(law, LossLaw) or law.acts_on(mechanism) for law in self.terms)

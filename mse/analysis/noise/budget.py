@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, labeled, names, scalar
 from ...display import Column, Table
+from ...elements.loss_laws import LossLaw
 from ...elements.losses import LossGiven
 from ...errors import ModelError, UnknownNameError, nearest_name, warn
 from ...linear.linear_model import LinearModel
@@ -24,7 +25,7 @@ from ...results import Result
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
 from ..frequency.resonance_grid import by_damped_modes, resonances
 from ..modes.result import Modes
-from .spectra import Given, density
+from .spectra import Given, Spectrum, density, spectrum
 from .thermal import ROOM, Thermal, thermal
 
 # Points in the width of a resonance, for a budget's own grid: with 12 the relative error of an RMS is 3e-5 at Q 50, with 6 3e-4
@@ -282,7 +283,13 @@ def noise(
     room = number(model.name, "temperature", temperature, unit="K", above=0.0)
     factors = loss_factors(model, loss)
     unknown = _bounded(model)
-    f = _own_grid(model, loss) if frequencies_hz is None else ascending(model.name, frequencies_hz)
+    given = {name: spectrum(f"{model.name}: noise of {name}", given[name]) for name in names}
+    if frequencies_hz is None:
+        low, high, cut = within(model, factors, given, _reach(model))
+        grid = model.resonance_grid(low, high, points_per_width=_PER_WIDTH, loss=loss, progress=False)
+        f, unknown = grid.frequencies_hz, (*unknown, *cut)
+    else:
+        f = ascending(model.name, frequencies_hz)
     with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
         units = (model.input_units[k] for k in driven)
         spectra = [
@@ -381,12 +388,35 @@ def ends(modes: Modes) -> tuple[float, float] | None:
     return _BELOW * float((size * _FARTHER_BELOW**-damped).min()), ABOVE * float((size * above).max())
 
 
-def _own_grid(model: LinearModel, loss: Mapping[str | Source, LossGiven] | None) -> np.ndarray:
-    """Frequencies that resolve all resonances, and reach beyond all poles."""
+def within(
+    model: LinearModel, factors: Mapping[Source, Factor], given: Mapping[str, object], reach: tuple[float, float]
+) -> tuple[float, float, tuple[str, ...]]:
+    """The part of a band (Hz) in which all tables of a model and of its inputs are known, and a note if it is not all of it."""
+    bands = {" / ".join(label): law.band_hz() for label, law in factors.items() if isinstance(law, LossLaw)}
+    bands |= {m.label: (m.down_to / (2 * np.pi), m.up_to / (2 * np.pi)) for m in model.members if m.motion.nnz}
+    bands |= {name: one.band_hz for name, one in given.items() if isinstance(one, Spectrum)}
+    low, high = max([reach[0], *(x for x, _ in bands.values())]), min([reach[1], *(x for _, x in bands.values())])
+    cutting = [name for name, (a, b) in bands.items() if a > reach[0] or b < reach[1]]
+    if not low < high:
+        raise ModelError(
+            f"{model.name}: the tables of {_some(cutting)} leave no band, from {low:.6g} to {high:.6g} Hz; expected tables that "
+            "are known together, near the resonances; give tables that go further, or outside='hold'"
+        )
+    if not cutting:
+        return low, high, ()
+    whole = f"{reach[0]:.6g} to {reach[1]:.6g} Hz"
+    return (
+        low,
+        high,
+        (f"the frequencies end at {low:.6g} and {high:.6g} Hz, where tables do, of {whole}: {_some(cutting)}",),
+    )
+
+
+def _reach(model: LinearModel) -> tuple[float, float]:
+    """A band (Hz) that reaches beyond all poles."""
     reach = ends(model.modes(damped=by_damped_modes(model), progress=False))
     if reach is None:
         raise ModelError(
             f"{model.name}: no motion of it swings or fades, to make a frequency grid for; expected frequencies_hz"
         )
-    grid = model.resonance_grid(*reach, points_per_width=_PER_WIDTH, loss=loss, progress=False)
-    return grid.frequencies_hz
+    return reach

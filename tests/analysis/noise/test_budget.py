@@ -173,3 +173,38 @@ def test_a_large_model_with_skew_parts_says_that_its_growth_was_not_looked_at(mo
     assert not any("grow" in note for note in model.noise([1.0], "x0").notes)
     monkeypatch.setattr(SIZES, "dense_modes", 1)
     assert any("whether motions grow" in note for note in model.noise([1.0], "x0").notes)
+
+
+def on_tables(loss, link=None) -> mse.LinearModel:
+    """A mass at 1.6 Hz with a law of loss, and with a link by its table."""
+    system = mse.MSystem("stage", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    system.add(mse.Bushing("mount", stiffness=100.0, loss=loss), between=(body, system.ground))
+    if link is not None:
+        system.add(mse.TabulatedLink("link", table=link), between=(body, system.ground))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    return system.find_working_point().linearize()
+
+
+def test_the_own_frequencies_of_a_budget_end_where_tables_do():
+    table, f = mse.LossTable([0.5, 40.0], [1e-3, 1e-3]), np.geomspace(0.1, 20.0, 30)
+    table_of_link = f, 10.0 + 0.1j * f
+    samples = ([0.7, 1e4], [1e-12, 1e-12])
+    for model, inputs, ends, who in (
+        (on_tables(table), {}, [0.5, 40.0], "mount / elastic"),
+        (on_tables(table + 1e-5), {"push.fx": samples}, [0.7, 40.0], "mount / elastic, push.fx"),
+        (on_tables(1e-3, link=table_of_link), {}, [0.1, 20.0], "link"),
+        (on_tables(2.0 * table, link=table_of_link), {}, [0.5, 20.0], "mount / elastic, link"),
+    ):
+        budget = model.noise(None, "probe.x", inputs=inputs)
+        np.testing.assert_allclose(budget.frequencies_hz[[0, -1]], ends, rtol=1e-12)
+        assert budget.notes[-1].endswith(who)
+    free = on_tables(mse.LossTable([0.5, 40.0], [1e-3, 1e-3], outside="hold")).noise(None, "probe.x")
+    assert free.frequencies_hz[0] < 0.01 and not free.notes
+
+
+def test_tables_without_a_common_band_are_refused_by_name():
+    low, high = mse.LossTable([0.1, 0.2], [1e-3, 1e-3]), ([5.0, 6.0], [1e-12, 1e-12])
+    with pytest.raises(ModelError, match="tables of mount / elastic, push.fx leave no band, from 5 to 0.2 Hz"):
+        on_tables(low).noise(None, "probe.x", inputs={"push.fx": high})
