@@ -158,6 +158,8 @@ def spectrum(who: str, given: Any) -> Any:
     """What a user gives as a density, with samples and files as a :class:`Spectrum`."""
     if isinstance(given, str | PathLike):
         return Spectrum.read(given)
+    if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == 2:
+        given = given[:, 0], given[:, 1]
     if isinstance(given, tuple | list) and len(given) == 2:
         try:
             return Spectrum(*given)
@@ -187,5 +189,6 @@ def density(who: str, given: Any, f: np.ndarray, unit: str) -> np.ndarray:
         return np.broadcast_to(found, f.shape)
     raise refusal(
         who, "density", given,
-        "a number of at least 0, a function of frequencies, (frequencies, densities), a file or a Spectrum",
+        "a number of at least 0, a function of frequencies, (frequencies, densities), an array of these as columns, a file or a "
+        "Spectrum",
     )  # fmt: skip
