@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from ...elements.loss_laws import LossLaw
 from ...elements.records import FIELD, LOADED
+from ...errors import ModelError
 from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
 from ...linear.members import with_losses
@@ -115,7 +116,7 @@ def thermal(
     model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, Factor], room: float, inputs: Sequence[int] = (),
     rows: Rows | None = None,
 ) -> tuple[list[Thermal], list[str], np.ndarray]:  # fmt: skip
-    """Thermal noise of all sources at frequencies f > 0 (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,).
+    """Thermal noise of all sources at frequencies (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,).
 
     ``rows`` are what the output reads of forces, if not the model alone decides about that.
     """
@@ -136,12 +137,20 @@ def thermal(
             model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
         )
         return [], _silent(powers, set()) or [_NOTHING], response.values[:, 0]
+    if f[0] == 0.0 and (names := [*map(" / ".join, lossy.labels), *(m.label for m in members)]):
+        raise ModelError(
+            f"{model.name}: frequency number 0 is 0 Hz; expected frequencies above zero, since structural losses have no bound "
+            f"there: {', '.join(names[:4])}{' ...' * (len(names) > 4)}"
+        )
     w = 2.0 * np.pi * f
     row, responses = (Rows(model, output, loss, inputs) if rows is None else rows).at(f, every)
     found: list[Thermal] = []
     negative = set()
-    for parts, kind, per in ((lossy, "structural", w), *((x, "viscous", np.ones_like(w)) for x in viscous)):
-        for label, density, feeds in zip(parts.labels, *parts.forms(row, every, 1.0 / per), strict=True):
+    for parts, kind, per in (
+        (lossy, "structural", 1.0 / np.maximum(w, np.finfo(float).tiny)),
+        *((x, "viscous", np.ones_like(w)) for x in viscous),
+    ):
+        for label, density, feeds in zip(parts.labels, *parts.forms(row, every, per), strict=True):
             if feeds:
                 negative.add(" / ".join(label))
                 continue

@@ -127,9 +127,9 @@ def test_the_table_lists_the_largest_source_first():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda m: m.noise([0.0, 1.0], "probe.x"), ModelError, "frequency number 0 is 0 Hz; expected frequencies above zero"),
+        (lambda m: m.noise([0.0, 1.0], "probe.x"), ModelError, "number 0 is 0 Hz; expected.*above zero.*warm / elastic"),
         (lambda m: m.noise([2.0, 1.0], "probe.x"), ModelError, "number 1 is 1 Hz, after 2 Hz; expected them ascending"),
-        (lambda m: m.noise([], "probe.x"), ModelError, "shape"),
+        (lambda m: m.noise([], "probe.x"), ModelError, "frequencies_hz is empty; expected at least one"),
         (lambda m: m.noise([1.0], "prob.x"), UnknownNameError, "probe.x"),
         (lambda m: m.noise([1.0], "probe.x", inputs={"coil": 1.0}), UnknownNameError, "coil"),
         (lambda m: m.noise([1.0], "probe.x", temperature=-3.0), ModelError, "temperature is -3.0 K"),
@@ -208,3 +208,26 @@ def test_tables_without_a_common_band_are_refused_by_name():
     low, high = mse.LossTable([0.1, 0.2], [1e-3, 1e-3]), ([5.0, 6.0], [1e-12, 1e-12])
     with pytest.raises(ModelError, match="tables of mount / elastic, push.fx leave no band, from 5 to 0.2 Hz"):
         on_tables(low).noise(None, "probe.x", inputs={"push.fx": high})
+
+
+def test_dampers_have_their_noise_at_0_hz_too():
+    """``sqrt(4 kB T c)/k`` of an oscillator; from there on the RMS is that of the whole."""
+    model = mse.LinearModel.from_matrices([[2.0]], [[8.0]], [[40.0]], coordinates=["mass.x"])
+    f = np.concatenate([[0.0], np.geomspace(1e-3, 1e3, 2000)])
+    budget = model.noise(f, "mass.x", inputs={"mass.x": 1e-12})
+    assert budget["model", "given"][0] == pytest.approx(np.sqrt(4.0 * BOLTZMANN * 300.0 * 8.0) / 40.0, rel=1e-12)
+    assert budget["mass.x"][0] == pytest.approx(1e-12 / 40.0, rel=1e-12)
+    whole = np.sqrt(budget.rms() ** 2 - 1e-24 / (4.0 * 8.0 * 40.0))
+    assert whole == pytest.approx(np.sqrt(BOLTZMANN * 300.0 / 40.0), rel=1e-4)
+    assert budget.rms(0.0005, 1.0) == pytest.approx(budget.rms(0.0, 1.0), rel=1e-3)
+    free = mse.LinearModel.from_matrices([[2.0]], [[8.0]], [[0.0]], coordinates=["mass.x"])
+    with pytest.raises(mse.errors.SingularResponseError):
+        free.noise([0.0, 1.0], "mass.x")
+
+
+def test_a_budget_of_one_frequency_has_amplitudes_and_no_rms():
+    budget = two_masses().noise([0.5], "probe.x")
+    text = str(budget)
+    assert "RMS" not in text and f"0.5 Hz, amplitude {budget.total[0]:.4g} m/sqrt(Hz)" in text
+    shares = budget.densities[:, 0] / budget.densities.sum()
+    assert f"{shares.max():.3g}" in text and next(iter(budget.by("object"))) == budget.objects[int(np.argmax(shares))]
