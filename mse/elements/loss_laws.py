@@ -123,13 +123,20 @@ class LossLaw:
 
     def __add__(self, other: LossLaw | float) -> LossSum:
         added = as_law(other)
-        return NotImplemented if added is None else LossSum((self, added), (1.0, 1.0))
+        if added is None:
+            raise refusal(
+                str(self), "what is added", other, EXPECTED, remedy=NEGATIVE if real(other) is not None else ""
+            )
+        return LossSum((self, added), (1.0, 1.0))
 
     __radd__ = __add__
 
     def __mul__(self, by: float) -> LossSum:
         factor = real(by, minimum=0.0)
-        return NotImplemented if factor is None else LossSum((self,), (factor,))
+        if factor is None:
+            expected, remedy = "a number of at least 0", NEGATIVE if real(by) is not None else ""
+            raise refusal(str(self), "its factor", by, expected, remedy=remedy)
+        return LossSum((self,), (factor,))
 
     __rmul__ = __mul__
 
