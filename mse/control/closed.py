@@ -171,7 +171,7 @@ class ClosedModel(Result):
         Parameters
         ----------
         frequencies_hz : array_like, (f,), Hz, or None
-            Frequencies above zero, ascending.  None for a grid that resolves every resonance, as an RMS needs it.
+            Frequencies above zero, ascending.  None for a grid that resolves every resonance, as an RMS needs it, within tables.
         output : str
             Name of the output; "coil.fx command" is what the actuator is asked for.
         inputs : mapping, optional

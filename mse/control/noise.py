@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..analysis.noise.budget import ABOVE, NoiseBudget, Resonances, added_up, ascending, ends, read
-from ..analysis.noise.spectra import Given, density
+from ..analysis.noise.budget import ABOVE, NoiseBudget, Resonances, added_up, ascending, ends, read, within
+from ..analysis.noise.spectra import Given, density, spectrum
 from ..analysis.noise.thermal import Rows, thermal
 from ..errors import ModelError
-from ..linear.losses import loss_factors
+from ..linear.losses import Factor, loss_factors
 from ..numerics.precision import DEPENDENT
 from ..progress.tasks import SOLVING, Show, Task
 from ..validation.arguments import find, mapping, number, positions
@@ -69,7 +69,12 @@ def closed_noise(
             f"{closed.name}: its loop is unstable, {growth(closed)}, so its noise has no bound; expected a stable one; see "
             "margins() and modes(), and change gain or phase"
         )
-    f = _own_grid(closed) if frequencies_hz is None else ascending(closed.name, frequencies_hz)
+    given = {name: spectrum(f"{closed.name}: noise of {name}", given[name]) for name in names}
+    f, cut = (
+        (ascending(closed.name, frequencies_hz), ())
+        if frequencies_hz is not None
+        else _own_grid(closed, factors, given)
+    )
     with Task(closed.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
         units = (closed.input_units[closed.inputs.index(name)] for name in names)
         spectra = {
@@ -79,7 +84,7 @@ def closed_noise(
         found, notes, _ = thermal(model, f, 0, factors, room, rows=_ClosedRows(closed, o, factors))
         response = closed_response(closed, f, names, [output], factors, False)
         driving = {name: np.abs(response[output, name]) ** 2 * s**2 for name, s in spectra.items()}
-        notes = *notes, *response.notes
+        notes = *notes, *response.notes, *cut
         of = (
             (closed.name, output, closed.output_units[o], f),
             (notes, model.parameters, partial(_resonances, closed, o)),
@@ -98,7 +103,9 @@ def _resonances(closed: ClosedModel, output: int, low_hz: float, high_hz: float)
     return s.imag[kept], widths[kept], lambda k: modes[int(kept[k])].participants() or "a controller"
 
 
-def _own_grid(closed: ClosedModel) -> np.ndarray:
+def _own_grid(
+    closed: ClosedModel, factors: Mapping[tuple[str, str], Factor], given: Mapping[str, object]
+) -> tuple[np.ndarray, tuple[str, ...]]:
     modes, top = closed.modes(), closed.plant.highest / (2 * np.pi)
     reach = ends(modes)
     if reach is None:
@@ -108,4 +115,5 @@ def _own_grid(closed: ClosedModel) -> np.ndarray:
     low, high = reach
     if high > top:  # responses of samplers repeat there: only what swings counts
         high = max(top, ABOVE * float(modes.eigenvalues.imag.max()) / (2 * np.pi))
-    return grid(closed.name, modes.eigenvalues / (2 * np.pi), low, high, per_width=_PER_WIDTH)
+    low, high, cut = within(closed.linear, factors, given, (low, high))
+    return grid(closed.name, modes.eigenvalues / (2 * np.pi), low, high, per_width=_PER_WIDTH), cut

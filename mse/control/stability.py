@@ -18,7 +18,7 @@ from ..analysis.modes.result import Columns, Modes, growing
 from ..errors import ModelError
 from ..linear.linear_model import DynamicMember, LinearModel
 from ..linear.losses import told
-from ..linear.skew_parts import CIRCULATORY, SkewParts
+from ..linear.skew_parts import CIRCULATORY
 from ..linear.stiffness_parts import JoinedParts, ListedParts
 from ..numerics.precision import DEPENDENT, NOTHING
 from .poles import Plant, Poles
@@ -120,7 +120,7 @@ def shifted(model: LinearModel, shift: float) -> LinearModel:
     skew = model.skew
     if skew is not None:
         turned = ListedParts.of([(("shift", CIRCULATORY), shift * skew.gyroscopic)], n)
-        skew = SkewParts(skew.gyroscopic, JoinedParts(skew.circulatory, turned))
+        skew = replace(skew, circulatory=JoinedParts(skew.circulatory, turned))
     members = tuple(_shifted(member, shift) for member in model.members)
     return replace(model, dampings=damping, parts=JoinedParts(model.parts, more), skew=skew, members=members)
 

@@ -10,7 +10,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
 ``power``              virtual power (W) of forces without energy, linear in velocities; the actual velocities are ``given``
-``effort_constraint``  equations Gamma, which are zero and decide the ``effort_names``
+``effort_constraint``  equations Gamma, which are zero and decide the ``effort_names``; ``fluctuation_matrix``: their noise
 ``state_rates``        rates f of ``state_names``, variables with ``s' = f``; or (M, f) for ``M s' = f``
 ``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero
 ``flow_constraint``    flows (m,), linear in velocities, which the object holds at zero; no position follows from them
@@ -70,7 +70,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``mass_kernel``, ``damping_kernel``, ``constraint_kernel``  the same for these laws
 ``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
 ``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
-``elastic_parts``      those of ``parts`` but the first, which then has what is left of the Hessian of the energy
+``elastic_parts``      those of ``parts`` but the geometric one, which then has what is left of the Hessian of the energy
 ``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers
 ``memory_size``, ``follow``  numbers that depend on the path taken, and their update; ``remember``, ``recall``
 ``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
@@ -341,7 +341,7 @@ class MObject(Defined, Identified, InMotion, WithVariables):
         return dict(zip(self.parts, self.evaluate(frames, q, gravity, 2)[2], strict=True))
 
     def elastic_parts(self, frames: Sequence[FramePose]) -> np.ndarray:
-        """Stiffness (p - 1, n, n) of all ``parts`` but the first, where an energy has several: the first has what is left."""
+        """Stiffness (p - 1, n, n) of all ``parts`` but the last, which is geometric and has what is left of the Hessian."""
         return np.zeros((0, 6 * len(frames), 6 * len(frames)))
 
     def check_frames(self, frames: Sequence[FramePose]) -> None:

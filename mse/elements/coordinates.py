@@ -278,8 +278,13 @@ def kinds(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def with_kinds(names: Sequence[str], domains: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
     """The names of coordinates with kinds from :func:`kinds`; ModelError if a domain is unknown or has another unit."""
-    found = zip(names, domains, units, strict=True)
-    return tuple(coordinate(name, domain=d, unit=u or None) if d else name for name, d, u in found)
+
+    def one(name: str, domain: str, unit: str) -> str:
+        if domain == EFFORT:  # which no user can give
+            return Coordinate(name, domain, unit)
+        return coordinate(name, domain=domain, unit=unit or None) if domain else name
+
+    return tuple(one(*given) for given in zip(names, domains, units, strict=True))
 
 
 class _Coordinates:

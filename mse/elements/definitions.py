@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..validation.arguments import shown
 from .docstrings import required_first
 from .parameters import Parameter
-from .records import FIELD
+from .records import FIELD, GEOMETRIC, LOADED
 
 # Names that a subclass may define; a near miss of one of these is a misspelling, not a new method.
 CONTRACT = (
@@ -74,6 +74,7 @@ CONTRACT = (
     "coordinate_names",
     "effort_names",
     "effort_constraint",
+    "fluctuation_matrix",
     "state_names",
     "state_rates",
     "resting",
@@ -164,6 +165,7 @@ def settle_laws(cls: type, base: type) -> None:
     _refuse_both(cls)
     _refuse_without_coordinates(cls)
     _name_field(cls)
+    _refuse_parts(cls)
     drop_outdated_kernels(cls)
 
 
@@ -198,6 +200,30 @@ def _name_field(cls: type) -> None:
     if cls.has_field():
         others = tuple(part for part in cls.parts if part != FIELD) or ("total",)
         cls.parts = (FIELD, *others) if cls.has_energy() else (FIELD,)
+
+
+def _refuse_parts(cls: type) -> None:
+    """TypeError if the geometric part of a class is not the last one, or missing where it has what ``elastic_parts`` leave."""
+    if not isinstance(cls.parts, tuple | list):
+        return
+    parts = tuple(cls.parts)
+    if GEOMETRIC in parts[:-1] or (cls.defines("elastic_parts") and parts[-1:] != (GEOMETRIC,)):
+        expected = (*(p for p in parts if p != GEOMETRIC), GEOMETRIC)
+        raise TypeError(
+            f"class {cls.__name__}: its parts are {', '.join(map(str, parts))}; expected {GEOMETRIC!r} last, which has what "
+            f"elastic parts leave and the terms of lever arms, and loses nothing; set parts = {expected}"
+        )
+
+
+def parts_of_models(cls: type) -> tuple[str, ...]:
+    """The parts of a class in models: a geometric one follows elastic ones, which terms of lever arms do not belong to.
+
+    They are forces times second derivatives of positions, so they lose nothing.
+    """
+    parts = tuple(cls.parts)
+    if cls.external or not cls.frame_names or GEOMETRIC in parts or not set(parts).difference(LOADED):
+        return parts
+    return (*parts, GEOMETRIC)
 
 
 def _refuse_without_coordinates(cls: type) -> None:

@@ -44,8 +44,8 @@ class EddyCurrentDamper(MObject):
     force.  Below ``corner_hz`` wc/(2 pi) the resistance of the conductor limits its currents; above it their own field shields
     the conductor, and the damper becomes a spring ``c wc``.  With a corner each coefficient is a Maxwell branch, that spring in
     series with the damper c, whose elongation is an internal coordinate: responses, modes, thermal noise at ``temperature``,
-    state spaces and time runs of linear models are exact.  A ``corner_hz`` of 0 stands for no corner, ``F = c v``, which large
-    motions take, too; with a corner they refuse the elongation, which has no mass.
+    state spaces and time runs of linear models are exact, and large motions have it, too.  A ``corner_hz`` of 0 stands for no
+    corner, ``F = c v``.
 
     Valid for motions that are small compared with the gap, over which c changes.  Sources: H. D. Wiederick et al., Am. J. Phys.
     55 (1987) 500 (low speeds); W. R. Smythe, "Static and Dynamic Electricity", 3rd ed. (1968), chapter 10 (thin sheets).

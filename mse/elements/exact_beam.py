@@ -339,7 +339,7 @@ class MasslessSegment(StraightSegment):
     They are those of a straight beam.  Without mass, straightening takes no time, so a bent one is no exception.
     """
 
-    parts = (GEOMETRIC, *MECHANISMS)
+    parts = (*MECHANISMS, GEOMETRIC)
     mechanisms = ()  # the beam has its loss
 
     def elastic_parts(self, frames):

@@ -68,6 +68,9 @@ class TemperatureSource(MObject):
 class HeatConductor(MObject):
     """A conductor of heat, ``T1 S1' = G (T1 - T2) = -T2 S2'``: heat is kept, and entropy made.
 
+    Its flow of heat fluctuates by ``2 kB G (T1^2 + T2^2)`` (W^2/Hz, one-sided), ``4 kB T^2 G`` at one temperature (J. Mather,
+    Bolometer noise: nonequilibrium theory, Appl. Opt. 21 (1982) 1125, for a short link).
+
     Examples
     --------
     A heater in a box that loses heat to the room:
@@ -101,6 +104,11 @@ class HeatConductor(MObject):
     def effort_constraint(self, frames, q, v, given):
         first, second = given.e
         return v[0] - self.conductance * (1.0 - second / first), v[1] - self.conductance * (1.0 - first / second)
+
+    def fluctuation_matrix(self, frames, q):
+        # 2 kB G (T1^2 + T2^2) of the flow of heat, which takes 1/T1 from one end and gives 1/T2 to the other
+        inverse = np.concatenate([np.zeros(2), 1.0 / q[2:] * [1.0, -1.0]])
+        return 0.5 * self.conductance * (q[2:] @ q[2:]) * np.outer(inverse, inverse)
 
 
 class Heater(MObject):

@@ -90,6 +90,16 @@ class LossLaw:
         """
         return True
 
+    def band_hz(self) -> tuple[float, float]:
+        """The lowest and the highest frequency (Hz) at which it is known.
+
+        Returns
+        -------
+        tuple of float
+            0 and infinity but for tables.
+        """
+        return 0.0, np.inf
+
     def data(self) -> dict[str, Any]:
         """The law as numbers and names, for files.
 
@@ -113,13 +123,20 @@ class LossLaw:
 
     def __add__(self, other: LossLaw | float) -> LossSum:
         added = as_law(other)
-        return NotImplemented if added is None else LossSum((self, added), (1.0, 1.0))
+        if added is None:
+            raise refusal(
+                str(self), "what is added", other, EXPECTED, remedy=NEGATIVE if real(other) is not None else ""
+            )
+        return LossSum((self, added), (1.0, 1.0))
 
     __radd__ = __add__
 
     def __mul__(self, by: float) -> LossSum:
         factor = real(by, minimum=0.0)
-        return NotImplemented if factor is None else LossSum((self,), (factor,))
+        if factor is None:
+            expected, remedy = "a number of at least 0", NEGATIVE if real(by) is not None else ""
+            raise refusal(str(self), "its factor", by, expected, remedy=remedy)
+        return LossSum((self,), (factor,))
 
     __rmul__ = __mul__
 
@@ -185,6 +202,9 @@ class LossTable(LossLaw):
         u = z / f[k]
         phi = values[k] * u ** powers[k] + slopes[k] * (u - 1.0)
         return 1.0 + 1j * np.where(below, values[0], np.where(above, values[-1], phi))
+
+    def band_hz(self):
+        return (self.frequencies_hz[0], self.frequencies_hz[-1]) if self.outside == "refuse" else super().band_hz()
 
     @cached_property
     def _pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -303,6 +323,10 @@ class LossSum(LossLaw):
         if all(isinstance(law, float) for law in terms):
             return float(np.dot(terms, self.weights))
         return LossSum(terms, self.weights)
+
+    def band_hz(self):
+        bands = [law.band_hz() for law in self.terms if isinstance(law, LossLaw)]
+        return max([0.0, *(low for low, _ in bands)]), min([np.inf, *(high for _, high in bands)])
 
     def acts_on(self, mechanism):
         return any(not isinstance(law, LossLaw) or law.acts_on(mechanism) for law in self.terms)

@@ -86,7 +86,7 @@ class Material:
             raise ModelError(
                 "Material: has no thermal data; expected expansion, conductivity and heat_capacity for a thermoelastic loss"
             )
-        return Thermoelastic(self.expansion, self.conductivity, self.heat_capacity, self.young_slope)
+        return Thermoelastic(self.expansion, self.conductivity, self.heat_capacity, self.young_slope, self.density)
 
     def defaults(self, known: Mapping[str, Any], mechanisms: tuple[str, ...]) -> dict[str, Any]:
         """Values for those parameters of a class that it has.

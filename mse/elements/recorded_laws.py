@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..numerics.record import Unrecordable
+from ..validation.arguments import numbers
 from .definitions import of_mse
 from .differentiation import SLOW, differences, directions, law_values, stiffness_of
 from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
@@ -360,9 +361,11 @@ def differentiated(obj, frames, q, gravity, order: int):
 
 
 def split(obj, frames, parts: np.ndarray) -> np.ndarray:
-    """Stiffness parts (p, n, n) of an object whose ``elastic_parts`` are all but the first, from any with the same sum."""
-    elastic = obj.elastic_parts(frames)
-    return np.concatenate([parts.sum(axis=0, keepdims=True) - elastic.sum(axis=0), elastic]) if len(elastic) else parts
+    """Stiffness parts (p, n, n) of an object whose ``elastic_parts`` are all but the last, from any with the same sum."""
+    if not obj.defines("elastic_parts"):
+        return parts
+    elastic = numbers(obj.label, "its elastic_parts", obj.elastic_parts(frames), (len(parts) - 1, *parts.shape[1:]))
+    return np.concatenate([elastic, parts.sum(axis=0, keepdims=True) - elastic.sum(axis=0)])
 
 
 def differentiated_constraint(obj, frames, q, multipliers, order: int):

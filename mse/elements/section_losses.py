@@ -31,6 +31,8 @@ class Thermoelastic(LossLaw):
         Specific heat C.
     young_slope : float, 1/K
         ``b = (dE/dT)/E``.
+    density : float, kg/m3
+        Density rho of the material, for beams that are computed without mass; 0 takes that of the beam.
 
     Raises
     ------
@@ -49,6 +51,7 @@ class Thermoelastic(LossLaw):
     conductivity: float
     heat_capacity: float
     young_slope: float = 0.0
+    density: float = 0.0
 
     by_section: ClassVar[bool] = True
 
@@ -57,6 +60,7 @@ class Thermoelastic(LossLaw):
         for name, unit, limits in (
             ("expansion", "1/K", {}), ("conductivity", "W/(m K)", {"above": 0.0}),
             ("heat_capacity", "J/(kg K)", {"above": 0.0}), ("young_slope", "1/K", {}),
+            ("density", "kg/m3", {"minimum": 0.0}),
         ):  # fmt: skip
             object.__setattr__(self, name, number(who, name, getattr(self, name), unit=unit, **limits))
 
@@ -105,8 +109,14 @@ class Thermoelastic(LossLaw):
     def of_section(self, section, mechanism):
         if not self.acts_on(mechanism):
             return 0.0
+        density = self.density or section.density
+        if not density:
+            raise ModelError(
+                "a thermoelastic loss needs the density of the material, and its beam has none; expected one above 0; give it "
+                "to the law, mse.Thermoelastic(..., density=7800.0), or take the loss from a material"
+            )
         return self.zener(
-            section.young_modulus, section.density, section.thickness[mechanism], section.temperature,
+            section.young_modulus, density, section.thickness[mechanism], section.temperature,
             stress=section.stress, round=section.round,
         )  # fmt: skip
 

@@ -34,6 +34,13 @@ class WithVariables:
         """What is zero, one number for each of ``effort_names``, which it decides; the efforts are ``given.e``."""
         return ()
 
+    def fluctuation_matrix(self, frames: Sequence[Any], q: Any) -> Any:
+        """Thermal noise N (6 F + q, 6 F + q) of its forces, of which ``Gamma`` are some: power densities ``4 kB N``, one-sided.
+
+        ``N = T Y`` for flows that follow from efforts e by ``Gamma = v - Y e``; None for no noise.
+        """
+        return None
+
     def state_rates(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
         """Rates f of the states, ``s' = f``, or (M, f) for ``M s' = f``; the states are ``given.s``."""
         return ()

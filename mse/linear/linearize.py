@@ -239,7 +239,21 @@ class Expansion:
         # the first parts sum by rows, which assumes symmetric matrices
         velocity, displacement = (ListedParts(p.labels, width, p.entries()) for p in (velocity, displacement))
         # skew parts of elements are exact; any symmetric part is rounding of the lever arms, even if nothing else is left
-        return SkewParts(split(velocity.total())[1], displacement)
+        return SkewParts(split(velocity.total())[1], displacement, self._fluctuations(width))
+
+    def _fluctuations(self, width: int) -> ObjectParts | None:
+        """Thermal noise of forces of elements that say it themselves."""
+        found = []
+        for number, kind in enumerate(self.pattern.kinds):
+            if kind.cls.defines("fluctuation_matrix"):
+                objects = [self.wp._topology.elements[k].obj for k in kind.members]
+                places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
+                own = laws.matrices(objects, "fluctuation_matrix", places, 6 * kind.count + kind.coordinates)
+                if own is not None:
+                    if self.left_out[number] is not None:
+                        own[self.left_out[number]] = 0.0
+                    found.append((number, DAMPING, own))
+        return self._by_object(width, found, "noise") if found else None
 
     def _by_object(self, width: int, matrices: list[tuple[int, str, np.ndarray]], quantity: str) -> ObjectParts:
         """Matrices (E, n, n) of some kinds, each with its mechanism, as parts by object."""

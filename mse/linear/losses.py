@@ -14,6 +14,7 @@ from ..elements.losses import LossGiven
 from ..elements.records import GRAVITY, LOADED
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..validation.arguments import mapping, real, refusal, shown
+from .feeding import refuse_feeding
 from .law_stiffness import Factor, LawEntries, law_entries
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def _of_object(obj: MObject, wp: WorkingPoint) -> dict[str, Factor]:
     if not any(isinstance(law, LossLaw) and law.by_section for law in own.values()):
         return own
     section = obj.loss_section(_tension(obj, wp))
-    bound = {m: law.of_section(section, m) if isinstance(law, LossLaw) else law for m, law in own.items()}
+    try:
+        bound = {m: law.of_section(section, m) if isinstance(law, LossLaw) else law for m, law in own.items()}
+    except ModelError as error:
+        raise ModelError(f"{obj.label}: loss: {error}") from None
     return {m: law for m, law in bound.items() if law}
 
 
@@ -89,6 +93,7 @@ def _refuse_weight(obj: MObject, frames: list, q: np.ndarray) -> None:
 def loss_factors(model: LinearModel, loss: Mapping[str | Label, LossGiven] | None) -> dict[Label, Factor]:
     """Loss factor or law of every (object, mechanism) that has one: from the elements, or from the user instead."""
     if loss is None:
+        refuse_feeding(model, _of_stiffness(model, model.losses))
         return dict(model.losses)
     loss = mapping(model.name, "loss", loss, "loss factors by object, such as {'wire': 1e-4}")
     if not loss:
@@ -107,6 +112,7 @@ def loss_factors(model: LinearModel, loss: Mapping[str | Label, LossGiven] | Non
         loss.items(), key=lambda item: (isinstance(item[0], tuple), len(known.get(item[0], ())) == 1)
     ):
         out |= dict.fromkeys(_parts_of(model, key, elastic, known), _given(model, key, eta))
+    refuse_feeding(model, _of_stiffness(model, out))
     return out
 
 

@@ -158,7 +158,8 @@ class Analyses:
         Parameters
         ----------
         frequencies_hz : array_like, (f,), Hz, or None
-            Frequencies above zero, ascending.  None for a grid that resolves every resonance, as an RMS needs it.
+            Frequencies, ascending, above zero for structural losses.  None for a grid that resolves every resonance, as an RMS
+            needs it, within tables.
         output : str
             Name of the output.
         inputs : mapping, optional

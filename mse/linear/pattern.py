@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements.base import MObject
+from ..elements.definitions import parts_of_models
 from ..elements.ports import ports_of
 from ..elements.records import REACTION
 from ..model.assembly import Assembly
@@ -96,7 +97,7 @@ class LinearPattern:
             return np.array(found, dtype=int).reshape(len(owners), len(parts))
 
         kinds = forceful(self._topology)
-        own = [numbered(kind, kind.cls.parts) for kind in kinds]
+        own = [numbered(kind, parts_of_models(kind.cls)) for kind in kinds]
         reactions = [numbered(kind, (REACTION,) if kind.cls.constrains() else ()) for kind in kinds]
         return labels, own, reactions
 

@@ -29,16 +29,23 @@ _SKEW = 1e-9  # relative to the largest entry: rounding of sparse matrix product
 class SkewParts(ReadOnly):
     """``gyroscopic x' + circulatory x``: what unsymmetric laws add to ``Lambda x' + K x`` on all coordinates x = (q, w).
 
+    And the noise of such laws that dissipate, which no symmetric matrix shows.
+
     Attributes
     ----------
     gyroscopic : scipy.sparse.csr_matrix, (n + l, n + l)
         Skew part of damping: turns velocities into forces without any work.
     circulatory : StiffnessParts
         Skew part of the stiffness, by object; it does work along closed paths.
+    fluctuations : StiffnessParts or None
+        Thermal noise of forces by object, N of the power densities ``4 kB N``; None if there is none.
     """
 
     gyroscopic: sp.csr_matrix = Matrix("x x")  # noqa: RUF009 - a descriptor, not a value
     circulatory: StiffnessParts = entry(Parts(), key="skew")  # noqa: RUF009
+    fluctuations: StiffnessParts | None = entry(  # noqa: RUF009
+        Parts("noise"), key="fluctuation", sign="fluctuation_number", default=None
+    )
 
     def __post_init__(self):
         g = self.gyroscopic
@@ -69,9 +76,14 @@ class SkewParts(ReadOnly):
         SkewParts
             ``t^T A t`` of each.
         """
-        circulatory = ListedParts.of(((label, t.T @ n @ t) for label, n in self.circulatory.items()), t.shape[1])
+        circulatory, fluctuations = (
+            parts
+            if parts is None
+            else ListedParts.of(((x, t.T @ n @ t) for x, n in parts.items()), t.shape[1], parts.quantity)
+            for parts in (self.circulatory, self.fluctuations)
+        )
         # the product is skew up to rounding; if its terms cancel, only rounding is left, so the skew part is taken
-        return SkewParts(split(t.T @ self.gyroscopic @ t)[1], circulatory)
+        return SkewParts(split(t.T @ self.gyroscopic @ t)[1], circulatory, fluctuations)
 
     def at(self, keep: np.ndarray) -> SkewParts:
         """The same parts on some of the coordinates only.
@@ -143,7 +155,10 @@ def joined(size: int, parts: list[tuple[SkewParts | None, sp.csr_matrix]]) -> Sk
         return None
     gyroscopic = sum((skew.gyroscopic for skew in found), sp.csr_matrix((size, size))).tocsr()
     pieces = [item for skew in found for item in skew.circulatory.items()]
-    return SkewParts(gyroscopic, ListedParts.of(pieces, size))
+    noises = [item for skew in found if skew.fluctuations is not None for item in skew.fluctuations.items()]
+    return SkewParts(
+        gyroscopic, ListedParts.of(pieces, size), ListedParts.of(noises, size, "noise") if noises else None
+    )
 
 
 def signs(symmetric: list[sp.csr_matrix], skew: list[sp.csr_matrix]) -> np.ndarray | None:

@@ -62,6 +62,11 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         return read_only(self._list())
 
     @cached_property
+    def _storing(self) -> set[tuple[str, str]]:
+        """Labels of parts that are known to be negative for no motion."""
+        return set()
+
+    @cached_property
     def _index(self) -> dict[tuple[str, str], int]:
         return {label: k for k, label in enumerate(self.labels)}
 

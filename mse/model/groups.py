@@ -9,6 +9,7 @@ import numpy as np
 
 from ..elements import laws
 from ..elements.base import FramePose
+from ..elements.definitions import parts_of_models
 from ..elements.law_record import Shape, bounded
 from ..elements.recorded_laws import Together, derived, power_forces, split
 from ..errors import ModelError
@@ -36,7 +37,7 @@ class Group:
         self.cls = cls = kind.cls
         self.frames = kind.frames
         self.internal = kind.internal
-        self.parts = cls.parts
+        self.parts = parts_of_models(cls)
         self.constraint_count = kind.constraint_count
         self._portions = self._in_portions()
         self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
@@ -270,9 +271,14 @@ class Group:
         """Slices of members whose matrices (parts added up) fit in the processor's cache together."""
         return self._portions[order == 2]
 
+    @property
+    def _adds_parts(self) -> bool:
+        """Whether the parts add up as they are evaluated."""
+        return self.cls.adds_parts or len(self.cls.parts) == 1
+
     def _in_portions(self) -> list[list[slice]]:
         """Portions without stiffness, and with it."""
-        size, parts = 6 * self.frames.shape[1] + self.internal.shape[1], 1 if self.cls.adds_parts else len(self.parts)
+        size, parts = 6 * self.frames.shape[1] + self.internal.shape[1], 1 if self._adds_parts else len(self.parts)
         steps = (max(1, _CACHED // numbers) for numbers in (size, size * (1 + parts * size)))
         return [[slice(k, k + step) for k in range(0, len(self.members), step)] for step in steps]
 
@@ -285,7 +291,7 @@ class Group:
         ``load_factor`` multiplies weights and loads, ``follower_factor`` the forces of powers; ``part`` selects members.
         ``summed`` adds the parts up, (E, 1, n, n).
         """
-        found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
+        found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self._adds_parts)
         if self.cls.defines("power") and order and follower_factor:
             rates = 0.0 if self.flows is None else self._rates(part)
             forces, field = power_forces(self._records["power"], self.columns(at, part), order, part, rates)
@@ -295,7 +301,8 @@ class Group:
         if self.flows is not None:
             found[0][:] += self._add_flows(at, order, part, *found[1:])
         if order == 2 and not summed and self.cls.defines("elastic_parts"):
-            for k, parts in zip(range(len(self.members))[part], found[2], strict=True):
+            energy = found[2][:, int(self.cls.has_field()) :]
+            for k, parts in zip(range(len(self.members))[part], energy, strict=True):
                 parts[:] = split(self.elements[k].obj, at.frames(self.frames[k]), parts)
         if summed and found[2].shape[1] > 1:
             found = (*found[:2], found[2].sum(axis=1, keepdims=True))
@@ -311,20 +318,18 @@ class Group:
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros((count, parts, sides, sides))
         if not self.cls.has_energy():
             return energy, gradient, stiffness
-        whole, field = (
-            stiffness,
-            int(self.cls.has_field() and not together),
-        )  # the power's stiffness goes to the first part
-        if field:
-            stiffness = np.zeros((count, parts - field, sides, sides))
+        # the power's stiffness goes to the first part, terms of lever arms to the last one
+        whole, energies = stiffness, slice(None) if together else slice(int(self.cls.has_field()), len(self.cls.parts))
+        if len(range(parts)[energies]) < parts:
+            stiffness = np.zeros((count, len(range(parts)[energies]), sides, sides))
         if self.cls.kernel is not None:
             # take() gathers rows in a third of the time of indexing
             given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), self.memories(at.memory, part)
             self.cls.kernel(self._numbers(at, part), *given, gravity, order, energy, gradient, stiffness)
         else:
             self._evaluate_laws(at, gravity, order, part, (energy, gradient, stiffness))
-        if field:
-            whole[:, field:] = stiffness
+        if stiffness is not whole:
+            whole[:, energies] = stiffness
         return energy, gradient, whole
 
     def _numbers(self, at: Configuration, part: slice) -> np.ndarray:

@@ -25,6 +25,11 @@ def reduced(ss: StateSpace, order: int | None, error: float | None) -> StateSpac
     who = f"{ss.name}: reduced()"
     if (order is None) == (error is None):
         raise ModelError(f"{who}: order is {order} and error is {error}; expected one of them; write reduced(order=20)")
+    if not (ss.inputs and ss.outputs):
+        raise ModelError(
+            f"{who}: it has {len(ss.inputs)} inputs and {len(ss.outputs)} outputs; expected at least one of each, as it "
+            "keeps the responses between them; name them in state_space(inputs=..., outputs=...)"
+        )
     slycot = needed("slycot", "reduction", "balanced reductions")
     to, back, split = _parted(ss)
     a, b, c = back @ ss.A @ to, back @ ss.B, ss.C @ to

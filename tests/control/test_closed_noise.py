@@ -81,3 +81,10 @@ def test_noise_of_an_unstable_loop_and_of_unknown_names_is_refused():
         closed.noise([1.0], "mass.x", inputs={"mass.x noises": 1.0})
     with pytest.raises(ModelError, match="frequency number 1 is 1 Hz, after 2 Hz; expected them ascending"):
         closed.noise([2.0, 1.0], "mass.x")
+
+
+def test_the_own_frequencies_end_where_spectra_do():
+    closed = oscillator().feedback({PAIR: damper(40.0)})
+    budget = closed.noise(None, "mass.x", inputs={"mass.x noise": ([0.1, 50.0], [1e-9, 1e-9])})
+    assert budget.frequencies_hz[[0, -1]].tolist() == [0.1, 50.0]
+    assert "where tables do" in budget.notes[-1] and budget.notes[-1].endswith("mass.x noise")

@@ -188,8 +188,6 @@ def test_numbers_of_laws_are_checked():
     ):  # fmt: skip
         with pytest.raises(ModelError, match=what):
             make()
-    with pytest.raises(TypeError):
-        -2 * mse.Zener(1e-3, 1.0)
     assert as_law(object()) is None and as_law([1.0, 2.0, 3.0]) is None
 
 
@@ -236,3 +234,18 @@ def test_rates_that_are_none_are_refused(law, given):
     with pytest.raises(ModelError, match=f"{type(law).__name__}: omega is .*; expected finite angular frequencies"):
         law.factor(given)
     assert law.factor([1.0, 2]).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda law: law + (-1), r"Zener.*what is added is -1; expected a loss factor of at least 0.*feed energy"),
+        (lambda law: -0.5 + law, "what is added is -0.5"),
+        (lambda law: law + None, "what is added is None; expected a loss factor"),
+        (lambda law: law * "a", "its factor is 'a'; expected a number of at least 0"),
+        (lambda law: -1 * law, "its factor is -1; expected a number of at least 0.*feed energy"),
+    ],
+)
+def test_sums_and_products_of_laws_with_what_is_none_are_refused(made, told):
+    with pytest.raises(ModelError, match=told):
+        made(mse.Zener(1e-3, 1.0))

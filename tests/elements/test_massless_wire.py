@@ -145,3 +145,25 @@ def test_lengths_of_graded_elements():
             assert max(ratio.max(), (1 / ratio).max()) <= 1.6 * (1 + 1e-9)
     np.testing.assert_array_equal(placed(1.0, (), 8, (np.inf, np.inf))[2], 0.125)
     np.testing.assert_array_equal(placed(1.0, (), 8, (1.0, 1.0))[2], 0.125)
+
+
+def upright(arm: float, density: float) -> mse.Modes:
+    """A body clamped ``arm`` below its end to a stiff wire, or above it if negative."""
+    system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    at, frames = Pose.dz(-1.0 - arm), {"top": Pose.dz(arm)}
+    body = system.add(mse.RigidBody("body", mass=10.0, inertia=0.05, at=at, frames=frames))
+    wire = mse.RoundBeam("wire", length=1.0, radius=3e-4, form="exact", density=density, loss=1e-3)
+    down = Pose.ry(np.pi / 2)
+    system.add(wire, between=(system.ground @ down, body.frame("top") @ down))
+    return system.find_working_point().linearize().modes(6, lossy=True)
+
+
+@pytest.mark.parametrize("arm", [0.02, -0.003])
+def test_the_lever_arm_of_its_tension_loses_nothing(arm):
+    """The same Q as with a little mass, whose loss multiplies EI, GJ and EA themselves."""
+    without, light = upright(arm, 0.0), upright(arm, 1e-6)
+    np.testing.assert_allclose(without.quality, light.quality, rtol=1e-6)
+    shares = without.strain_energies
+    for k, mode in enumerate(without):
+        lost = 1e-3 * sum(share[k] for (name, part), share in shares.items() if name == "wire" and part != "geometric")
+        assert lost == pytest.approx(1.0 / mode.quality, rel=1e-4)

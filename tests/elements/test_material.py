@@ -43,6 +43,32 @@ def test_a_wire_of_each_material_has_its_losses(name):
     assert ("wire", "axial") in found or material.loss == 0.0
 
 
+def test_thermoelastic_loss_of_a_wire_without_mass_has_the_density_of_its_material():
+    found = {}
+    for density in (None, 0.0):
+        system = mse.MSystem("pendulum", gravity=(0, 0, 0))
+        given = {} if density is None else {"density": density}
+        wire = mse.RoundBeam("wire", length=0.5, radius=2e-4, material="C70 steel", form="exact", **given)
+        system.clamp(system.ground, system.add(wire).frame(0), Pose.ry(np.pi / 2))
+        body = system.add(mse.RigidBody("mass", mass=4.0, inertia=0.1), between=(wire.frame(1),))
+        system.add(mse.Load("pull", force=(0, 0, -40.0)), between=(body,))
+        found[density] = system.find_working_point().linearize().losses["wire", "bending_y"]
+    np.testing.assert_allclose(found[0.0].factor(w := np.array([10.0, 500.0])), found[None].factor(w), rtol=1e-9)
+
+
+def test_thermoelastic_loss_without_any_density_names_the_wire():
+    system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    law = mse.Thermoelastic(12e-6, 49.0, 486.0)
+    wire = mse.RoundBeam("wire", length=0.5, radius=2e-4, form="exact", density=0.0, loss=law)
+    system.clamp(system.ground, system.add(wire).frame(0), Pose.ry(np.pi / 2))
+    system.add(mse.RigidBody("mass", mass=4.0, inertia=0.1), between=(wire.frame(1),))
+    point = system.find_working_point()
+    with pytest.raises(
+        ModelError, match=r"RoundBeam '.*wire': loss: .*density of the material.*Thermoelastic\(..., density"
+    ):
+        point.linearize()
+
+
 def test_what_is_no_material_is_refused():
     with pytest.raises(UnknownNameError, match=r"RoundBeam 'wire'.*'CuBo'.*did you mean 'CuBe'"):
         mse.RoundBeam("wire", length=1.0, radius=1e-3, material="CuBo")

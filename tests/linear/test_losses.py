@@ -401,3 +401,113 @@ def test_unknown_names_are_refused_as_before():
         response(model, loss={"sprng0": 0.1})
     with pytest.raises(ModelError, match="geometric stores no elastic energy"):
         response(model, loss={("spring0", "geometric"): 0.1})
+
+
+class TautWire(mse.MObject):
+    """A :class:`mse.Spring` as an own class, whose axial stiffness has a loss."""
+
+    stiffness: Real = Real("of it", unit="N/m", default=4e3)
+    parts = ("axial", "geometric")
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.5 * self.stiffness * (np.sqrt(d @ d) - 0.5) ** 2
+
+    def elastic_parts(self, frames):
+        d = frames[1].o - frames[0].o
+        along = np.concatenate([-d, np.zeros(3), d, np.zeros(3)]) / np.sqrt(d @ d)
+        return np.array([self.stiffness * np.outer(along, along)])
+
+
+@pytest.mark.parametrize("arm", [0.0, 0.05, -0.02])
+def test_own_elastic_parts_lose_as_those_of_a_spring_at_any_lever_arm(arm):
+    q = []
+    for tie in (TautWire("tie", loss=1e-3), mse.Spring("tie", stiffness=4e3, length=0.5, loss=1e-3)):
+        system = mse.MSystem("hung", gravity=(0, 0, -9.81))
+        body = mse.RigidBody(
+            "body", mass=10.0, inertia=0.05, at=Pose.dz(-0.53 - arm), frames={"top": Pose.dxdydz(0.01, 0, arm)}
+        )
+        system.add(body)
+        system.add(tie, between=(system.ground @ Pose.dx(0.01), body.frame("top")))
+        system.add(mse.Bushing("level", stiffness=(0, 0, 0, 30.0, 30.0, 30.0)), between=(system.ground, body))
+        q.append(system.find_working_point().linearize().modes(6, lossy=True).quality)
+    np.testing.assert_allclose(*q, rtol=1e-8)
+
+
+def test_the_lever_arm_of_an_own_law_loses_nothing():
+    """A rigid arm adds ``force times arm`` to the stiffness of turning, which stores no elastic energy."""
+    system = mse.MSystem("hung", gravity=(0, 0, -9.81))
+    body = mse.RigidBody("body", mass=10.0, inertia=0.05, at=Pose.dz(-0.35), frames={"top": Pose.dz(0.1)})
+    system.add(body)
+    system.add(Tether("tie", loss=1e-3), between=(system.ground, body.frame("top")))
+    model = system.find_working_point().linearize()
+    turning = [abs(model.parts["tie", part].toarray()[3, 3]) for part in ("total", "geometric")]
+    assert turning == pytest.approx([400.0 * 0.1**2, 10.0 * 9.81 * 0.1], rel=1e-6)
+
+
+def test_a_geometric_part_that_is_not_the_last_is_refused():
+    with pytest.raises(
+        TypeError, match=r"parts are geometric, axial; expected 'geometric' last.*\('axial', 'geometric'\)"
+    ):
+        type("Turned", (TautWire,), {"parts": ("geometric", "axial")})
+    with pytest.raises(TypeError, match="parts are axial, bending; expected 'geometric' last"):
+        type("Without", (TautWire,), {"parts": ("axial", "bending")})
+    short = type("Short", (TautWire,), {"parts": ("axial", "bending", "geometric")})
+    with pytest.raises(ModelError, match=r"Short 'tie': its elastic_parts.*\(2, 12, 12\)"):
+        short("tie").stiffness_parts(CATALOGUE["Spring"].frames(1), ())
+
+
+class Pushing(mse.MObject):
+    """An own law that pushes apart."""
+
+    def energy(self, frames, q):
+        d = frames[0].o - frames[1].o
+        return -25.0 * (d @ d)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda model: model.modes(lossy=True),
+        lambda model: model.frequency_response([1.0]),
+        lambda model: model.noise([1.0], "probe.x"),
+        lambda model: model.modal_damping(),
+        lambda model: model.rational(0.1, 10.0),
+        lambda model: model.resonance_grid(0.1, 10.0),
+    ],
+    ids=["modes", "response", "noise", "modal damping", "rational", "grid"],
+)
+def test_loss_on_negative_stiffness_is_refused_by_name(asked):
+    system = mass_on(mse.Bushing("mount", stiffness=100.0, loss=1e-3), Pushing("pusher", loss=5e-3))
+    with pytest.raises(ModelError, match=r"pusher / total .* negative for a motion of mass\.[xyz].*feed energy"):
+        asked(system.find_working_point().linearize())
+
+
+def test_loss_given_to_negative_stiffness_in_a_call_is_refused_and_other_loss_is_not():
+    model = (
+        mass_on(mse.Bushing("mount", stiffness=100.0, loss=1e-3), Pushing("pusher")).find_working_point().linearize()
+    )
+    assert model.modes(lossy=True).quality[0] == pytest.approx(500.0)
+    with pytest.raises(ModelError, match="pusher / total has a loss and is negative"):
+        model.frequency_response([1.0], loss={"pusher": 1e-3})
+
+
+def test_parts_of_one_object_may_make_up_for_each_other():
+    """A part of a bent element may be negative alone; only their sum decides whether the loss feeds energy."""
+    k = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    parts = {"bending": 100.0 * np.eye(2), "shear": -1.0 * k}
+    model = mse.LinearModel.from_matrices(np.eye(2), None, parts, name="leaf")
+    even = model.frequency_response([1.0], loss={"leaf": 1e-3})
+    assert np.isfinite(even.values).all()
+    with pytest.raises(ModelError, match="leaf / shear"):
+        model.frequency_response([1.0], loss={("leaf", "shear"): 1e-3})
+
+
+def test_loss_of_a_part_on_many_coordinates_is_refused_too():
+    n = 80
+    chain = np.diag(np.full(n, 2.0)) - np.eye(n, k=1) - np.eye(n, k=-1)
+    model = mse.LinearModel.from_matrices(np.eye(n), None, {"chain": chain, "feet": 10.0 * np.eye(n)}, name="row")
+    assert np.isfinite(model.frequency_response([1.0], loss={("row", "chain"): 1e-3}).values).all()
+    worse = mse.LinearModel.from_matrices(np.eye(n), None, {"chain": chain - 0.1 * np.eye(n), "feet": 10.0 * np.eye(n)})
+    with pytest.raises(ModelError, match="model / chain has a loss and is negative"):
+        worse.frequency_response([1.0], loss={("model", "chain"): 1e-3})

@@ -111,3 +111,11 @@ def test_undamped_plants_and_a_missing_package_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "slycot", None)
     with pytest.raises(mse.MissingPackageError, match=r"balanced reductions need slycot.*mse\[reduction\]"):
         pair(chain()).reduced(order=4)
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"), [({"inputs": []}, "0 inputs and 8 outputs"), ({"outputs": []}, "8 inputs and 0 out")]
+)
+def test_state_spaces_without_inputs_or_outputs_are_refused(ends, told):
+    with pytest.raises(mse.ModelError, match=f"{told}.*at least one of each"):
+        chain().state_space(**ends).reduced(order=2)

@@ -194,7 +194,8 @@ def resonances(
         structural = structural + moved.imag
         rates = np.where(moving, np.sqrt(np.maximum(rates**2 + moved.real, 0.0)), rates)
     for k in np.flatnonzero(moving) if model.members else ():
-        change = [own[0] for own in system.members.change(rates[k : k + 1])]
+        known = np.clip(rates[k : k + 1], *(2 * np.pi * np.array([low, high])))  # as laws, members may be tables
+        change = [own[0] for own in system.members.change(known)]
         if any(map(np.iscomplexobj, change)):
             structural[k] += np.vdot(shapes[:, k], system.members.sparse(change).imag @ shapes[:, k]).real
     widths[moving] = np.maximum(viscous[moving] + structural[moving] / rates[moving], 0.0)

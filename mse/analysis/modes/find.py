@@ -14,7 +14,7 @@ from ...elements.coordinates import flowing
 from ...errors import Interrupted, ModelError
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
-from ...linear.losses import told
+from ...linear.losses import loss_factors, told
 from ...linear.members import dissipating, refuse_unsymmetric
 from ...linear.zero_motions import flows, of_flows
 from ...numerics.blas_threads import one_thread
@@ -126,6 +126,7 @@ def _damped_members(model: LinearModel, count: int | None) -> tuple[Modes, str]:
 
 def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     """The modes with everything that dissipates: damping, loss factors, and members themselves."""
+    loss_factors(model, None)  # refuses those that feed energy
     found, stopped = _modes(model, count, not model.members and (model.skew is not None or model.Lambda.nnz > 0))
     if stopped or not len(found):
         return found, stopped and f"{stopped}, without loss"

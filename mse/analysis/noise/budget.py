@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, labeled, names, scalar
 from ...display import Column, Table
+from ...elements.loss_laws import LossLaw
 from ...elements.losses import LossGiven
 from ...errors import ModelError, UnknownNameError, nearest_name, warn
 from ...linear.linear_model import LinearModel
@@ -24,7 +25,7 @@ from ...results import Result
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
 from ..frequency.resonance_grid import by_damped_modes, resonances
 from ..modes.result import Modes
-from .spectra import Given, density
+from .spectra import Given, Spectrum, density, spectrum
 from .thermal import ROOM, Thermal, thermal
 
 # Points in the width of a resonance, for a budget's own grid: with 12 the relative error of an RMS is 3e-5 at Q 50, with 6 3e-4
@@ -151,7 +152,7 @@ class NoiseBudget(Result):
         found: dict[str, np.ndarray] = {}
         for name, own in zip(groups[what], self.densities, strict=True):
             found[name] = found.get(name, 0.0) + own
-        order = sorted(found, key=lambda name: -_integral(self.frequencies_hz, found[name]).sum())
+        order = sorted(found, key=lambda name: -_power(self.frequencies_hz, found[name]))
         return {name: np.sqrt(found[name]) for name in order}
 
     # -- rms --------------------------------------------------------------------------------------------------
@@ -188,9 +189,11 @@ class NoiseBudget(Result):
             )
         self._warn_unresolved(low, high)
         inside = np.concatenate([[low], f[(f > low) & (f < high)], [high]])
+        total = self.densities.sum(axis=0)
         with np.errstate(divide="ignore"):
-            known = np.log(self.densities.sum(axis=0))
-        return float(np.sqrt(_integral(inside, np.exp(np.interp(np.log(inside), np.log(f), known))).sum()))
+            found = np.exp(np.interp(np.log(inside), np.log(f), np.log(total)))
+        found = np.where(inside < f[f > 0.0][0], np.interp(inside, f, total), found)  # a line from 0 Hz on
+        return float(np.sqrt(_integral(inside, found).sum()))
 
     @property
     def cumulative_rms(self) -> np.ndarray:
@@ -226,22 +229,24 @@ class NoiseBudget(Result):
     # -- display ----------------------------------------------------------------------------------------------
     def table(self) -> Table:
         f, total = self.frequencies_hz, self.densities.sum(axis=0)
-        whole = _integral(f, total).sum()
+        whole = _power(f, total)
         rows = []
         for source, kind, own in zip(self.sources, self.kinds, self.densities, strict=True):
             name = " / ".join(source) if isinstance(source, tuple) else source
-            power = _integral(f, own).sum()
+            power = _power(f, own)
             k = int(np.argmax(np.divide(own, total, out=np.zeros_like(own), where=total > 0.0)))
             share = float(own[k] / total[k]) if total[k] > 0.0 else 0.0
             rows.append((name, kind, float(np.sqrt(power)), float(power / whole) if whole else 0.0, share, float(f[k])))
         rows.sort(key=lambda row: -row[2])
+        amount, unit, band = "RMS", self.unit, f"{len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz"
+        if len(f) == 1:
+            amount, unit, band = "amplitude", f"{self.unit}/sqrt(Hz)", f"{f[0]:.6g} Hz"
         columns = (
-            "source", "kind", Column("RMS", self.unit, 4), Column("share of power", digits=3),
+            "source", "kind", Column(amount, unit, 4), Column("share of power", digits=3),
             Column("largest share", digits=3), Column("at", "Hz", 5),
         )  # fmt: skip
         title = (
-            f"{self.name}: noise of {self.output} by {len(rows)} sources, {len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz, "
-            f"RMS {np.sqrt(whole):.4g} {self.unit}"
+            f"{self.name}: noise of {self.output} by {len(rows)} sources, {band}, {amount} {np.sqrt(whole):.4g} {unit}"
         )
         return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])
 
@@ -252,9 +257,14 @@ def _some(told: Sequence[str], count: int | None = None) -> str:
     return ", ".join(told[:_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
+def _power(f: np.ndarray, s: np.ndarray) -> float:
+    """The integral of a density (f,) over all frequencies; the density itself at a single one."""
+    return float(_integral(f, s).sum() if len(f) > 1 else s[0])
+
+
 def _integral(f: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Integrals (f - 1,) of a density (f,) between neighbors, as a power of f; as a line if it vanishes at an end."""
-    before, after, step = s[:-1], s[1:], np.log(f[1:] / f[:-1])
+    before, after, step = s[:-1], s[1:], np.log(f[1:] / np.where(f[:-1] > 0.0, f[:-1], f[1:]))
     # S f is an exponential function of ln f
     a, b = before * f[:-1], after * f[1:]
     power = np.log(np.divide(b, a, out=np.ones_like(a), where=(a > 0.0) & (b > 0.0)))
@@ -282,7 +292,13 @@ def noise(
     room = number(model.name, "temperature", temperature, unit="K", above=0.0)
     factors = loss_factors(model, loss)
     unknown = _bounded(model)
-    f = _own_grid(model, loss) if frequencies_hz is None else ascending(model.name, frequencies_hz)
+    given = {name: spectrum(f"{model.name}: noise of {name}", given[name]) for name in names}
+    if frequencies_hz is None:
+        low, high, cut = within(model, factors, given, _reach(model))
+        grid = model.resonance_grid(low, high, points_per_width=_PER_WIDTH, loss=loss, progress=False)
+        f, unknown = grid.frequencies_hz, (*unknown, *cut)
+    else:
+        f = ascending(model.name, frequencies_hz)
     with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
         units = (model.input_units[k] for k in driven)
         spectra = [
@@ -312,21 +328,18 @@ def added_up(of: tuple[tuple, tuple], found: Sequence[Thermal], driving: Mapping
 
 
 def ascending(name: str, given: ArrayLike) -> np.ndarray:
-    """Frequencies (f,) of a budget, above zero and ascending, or ModelError."""
+    """Frequencies (f,) of a budget, ascending, or ModelError."""
     f = np.atleast_1d(frequencies(name, given))
-    if f.ndim != 1 or not len(f):
+    if not f.size:
+        raise ModelError(f"{name}: frequencies_hz is empty; expected at least one frequency, or None for a grid")
+    if f.ndim != 1:
         raise ModelError(f"{name}: frequencies_hz has the shape {f.shape}; expected one dimension, or None for a grid")
-    falls = np.diff(f, prepend=0.0) <= 0.0
+    falls = np.diff(f) <= 0.0
     if falls.any():
-        k = int(np.argmax(falls))
-        if f[k] > 0.0:
-            raise ModelError(
-                f"{name}: frequency number {k} is {f[k]:.6g} Hz, after {f[k - 1]:.6g} Hz; expected them ascending, each once; "
-                "sort them with numpy.unique(...)"
-            )
+        k = int(np.argmax(falls)) + 1
         raise ModelError(
-            f"{name}: frequency number {k} is {f[k]:.6g} Hz; expected frequencies above zero, ascending: the noise of "
-            "structural losses has no bound at 0 Hz"
+            f"{name}: frequency number {k} is {f[k]:.6g} Hz, after {f[k - 1]:.6g} Hz; expected them ascending, each once; "
+            "sort them with numpy.unique(...)"
         )
     return f
 
@@ -381,12 +394,35 @@ def ends(modes: Modes) -> tuple[float, float] | None:
     return _BELOW * float((size * _FARTHER_BELOW**-damped).min()), ABOVE * float((size * above).max())
 
 
-def _own_grid(model: LinearModel, loss: Mapping[str | Source, LossGiven] | None) -> np.ndarray:
-    """Frequencies that resolve all resonances, and reach beyond all poles."""
+def within(
+    model: LinearModel, factors: Mapping[Source, Factor], given: Mapping[str, object], reach: tuple[float, float]
+) -> tuple[float, float, tuple[str, ...]]:
+    """The part of a band (Hz) in which all tables of a model and of its inputs are known, and a note if it is not all of it."""
+    bands = {" / ".join(label): law.band_hz() for label, law in factors.items() if isinstance(law, LossLaw)}
+    bands |= {m.label: (m.down_to / (2 * np.pi), m.up_to / (2 * np.pi)) for m in model.members if m.motion.nnz}
+    bands |= {name: one.band_hz for name, one in given.items() if isinstance(one, Spectrum)}
+    low, high = max([reach[0], *(x for x, _ in bands.values())]), min([reach[1], *(x for _, x in bands.values())])
+    cutting = [name for name, (a, b) in bands.items() if a > reach[0] or b < reach[1]]
+    if not low < high:
+        raise ModelError(
+            f"{model.name}: the tables of {_some(cutting)} leave no band, from {low:.6g} to {high:.6g} Hz; expected tables that "
+            "are known together, near the resonances; give tables that go further, or outside='hold'"
+        )
+    if not cutting:
+        return low, high, ()
+    whole = f"{reach[0]:.6g} to {reach[1]:.6g} Hz"
+    return (
+        low,
+        high,
+        (f"the frequencies end at {low:.6g} and {high:.6g} Hz, where tables do, of {whole}: {_some(cutting)}",),
+    )
+
+
+def _reach(model: LinearModel) -> tuple[float, float]:
+    """A band (Hz) that reaches beyond all poles."""
     reach = ends(model.modes(damped=by_damped_modes(model), progress=False))
     if reach is None:
         raise ModelError(
             f"{model.name}: no motion of it swings or fades, to make a frequency grid for; expected frequencies_hz"
         )
-    grid = model.resonance_grid(*reach, points_per_width=_PER_WIDTH, loss=loss, progress=False)
-    return grid.frequencies_hz
+    return reach

@@ -101,6 +101,12 @@ class Spectrum(ReadOnly):
         except ModelError as error:
             raise FileError(f"{path}: {error}") from None
 
+    @property
+    def band_hz(self) -> tuple[float, float]:
+        """The lowest and the highest frequency (Hz) at which it is known."""
+        first, last = self.frequencies_hz[[0, -1]].tolist()
+        return (first, last) if self.outside == "refuse" else (0.0, np.inf)
+
     def at(self, f: np.ndarray, who: str = "Spectrum") -> np.ndarray:
         """The density (f,) at frequencies (f,) in Hz.
 
@@ -137,16 +143,37 @@ class Spectrum(ReadOnly):
         return np.where(beyond & (self.outside == "zero") | (out <= 2.0 * floor), 0.0, out)
 
 
-Given = float | Spectrum | Callable[[np.ndarray], ArrayLike] | tuple[ArrayLike, ArrayLike] | str | PathLike[str]
+Given = (
+    float
+    | Spectrum
+    | Callable[[np.ndarray], ArrayLike]
+    | tuple[ArrayLike, ArrayLike]
+    | np.ndarray
+    | str
+    | PathLike[str]
+)
+
+
+def spectrum(who: str, given: Any) -> Any:
+    """What a user gives as a density, with samples and files as a :class:`Spectrum`."""
+    if isinstance(given, str | PathLike):
+        return Spectrum.read(given)
+    if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == 2:
+        given = given[:, 0], given[:, 1]
+    if isinstance(given, tuple | list) and len(given) == 2:
+        try:
+            return Spectrum(*given)
+        except ModelError as error:
+            raise ModelError(f"{who}: {error}") from None
+    return given
 
 
 def density(who: str, given: Any, f: np.ndarray, unit: str) -> np.ndarray:
     """The amplitude spectral density (f,) of an input or output of this unit, from a number, function, samples or file."""
+    given = spectrum(who, given)
     number = real(given, minimum=0.0)
     if number is not None:
         return np.full(len(f), number)
-    if isinstance(given, str | PathLike):
-        return Spectrum.read(given).at(f, who)
     if isinstance(given, Spectrum):
         if given.unit not in (None, unit):
             raise ModelError(
@@ -160,15 +187,8 @@ def density(who: str, given: Any, f: np.ndarray, unit: str) -> np.ndarray:
         if found.min(initial=0.0) < 0.0:
             raise refusal(who, "density", float(found.min()), "densities of at least 0")
         return np.broadcast_to(found, f.shape)
-    if isinstance(given, tuple | list) and len(given) == 2:
-        try:
-            spectrum = Spectrum(*given)
-        except ModelError as error:
-            raise ModelError(f"{who}: {error}") from None
-        return spectrum.at(f, who)
     raise refusal(
-        who,
-        "density",
-        given,
-        "a number of at least 0, a function of frequencies, (frequencies, densities), a file or a Spectrum",
-    )
+        who, "density", given,
+        "a number of at least 0, a function of frequencies, (frequencies, densities), an array of these as columns, a file or a "
+        "Spectrum",
+    )  # fmt: skip

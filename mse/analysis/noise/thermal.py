@@ -17,9 +17,11 @@ import scipy.sparse as sp
 
 from ...elements.loss_laws import LossLaw
 from ...elements.records import FIELD, LOADED
+from ...errors import ModelError
 from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
 from ...linear.members import with_losses
+from ...linear.part_blocks import blocks
 from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
@@ -28,15 +30,14 @@ from ..frequency.response import frequency_response
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 BOLTZMANN = 1.380649e-23
-# Coordinates of a part beyond which its eigenvalues take longer than its sparse products
-# (tests/analysis/noise/test_thermal.py::test_parts_on_many_coordinates_have_the_same_noise)
-_WIDE = 60
 # Bytes of rows that are multiplied together, about the second cache: of benchmarks/run.py --only kagra, 100,000 frequencies take
 # 0.87 s, with a tenth of it 1.00 s, with ten times of it 0.93 s, with a thousand times 1.47 s.
 _AT_ONCE = 1e6
 # K, of objects that have no temperature: the default of elements, by definition
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 ROOM = 300.0
+
+_NOTHING = "nothing in the model dissipates: there is no thermal noise"
 
 Label = tuple[str, str]
 
@@ -66,7 +67,7 @@ class Rows:
         turned = model.skew
         if turned is not None:
             circulatory = [(label, -part) for label, part in turned.circulatory.items()]
-            turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held))
+            turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held), turned.fluctuations)
         names = (*model.coordinates, *(f"input {k}" for k in inputs))
         self._inputs = list(names[n:])
         chosen = np.array(inputs, dtype=int)
@@ -115,7 +116,7 @@ def thermal(
     model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, Factor], room: float, inputs: Sequence[int] = (),
     rows: Rows | None = None,
 ) -> tuple[list[Thermal], list[str], np.ndarray]:  # fmt: skip
-    """Thermal noise of all sources at frequencies f > 0 (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,).
+    """Thermal noise of all sources at frequencies (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,).
 
     ``rows`` are what the output reads of forces, if not the model alone decides about that.
     """
@@ -123,24 +124,35 @@ def thermal(
     heat = {owner: 4.0 * BOLTZMANN * temperature(model, owner, room) for owner, _ in (*loss, *model.dampings)}
     lossy = _Squares(model.parts, {x: heat[x[0]] * (1.0 if x in laws else eta) for x, eta in loss.items()})
     viscous = _Squares(model.dampings, {x: heat[x[0]] for x in model.dampings if x[1] not in LOADED})
+    own = model.skew.fluctuations if model.skew is not None and model.skew.fluctuations is not None else {}
+    viscous = [viscous, *(_Squares(own, dict.fromkeys(own, 4.0 * BOLTZMANN)) for _ in own and [own])]
     members = [m for m in model.members if m.motion.nnz]
-    touched = [lossy.touched, viscous.touched, *(np.unique(m.motion.tocoo().col) for m in members)]
+    touched = [lossy.touched, *(x.touched for x in viscous), *(np.unique(m.motion.tocoo().col) for m in members)]
     every = np.unique(np.concatenate(touched))
-    powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}
+    powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}.difference(owner for owner, _ in own)
     if not len(every):
         # computed from the inputs, since the output may see an undamped resonance that they do not drive
         names = [model.inputs[k] for k in inputs]
         response = frequency_response(
             model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
         )
-        return [], ["nothing in the model dissipates: there is no thermal noise"], response.values[:, 0]
+        return [], _silent(powers, set()) or [_NOTHING], response.values[:, 0]
+    if f[0] == 0.0 and (names := [*map(" / ".join, lossy.labels), *(m.label for m in members)]):
+        raise ModelError(
+            f"{model.name}: frequency number 0 is 0 Hz; expected frequencies above zero, since structural losses have no bound "
+            f"there: {', '.join(names[:4])}{' ...' * (len(names) > 4)}"
+        )
     w = 2.0 * np.pi * f
     row, responses = (Rows(model, output, loss, inputs) if rows is None else rows).at(f, every)
     found: list[Thermal] = []
-    for parts, kind, per in ((lossy, "structural", w), (viscous, "viscous", np.ones_like(w))):
-        for label, density, feeds in zip(parts.labels, *parts.forms(row, every, 1.0 / per), strict=True):
+    negative = set()
+    for parts, kind, per in (
+        (lossy, "structural", 1.0 / np.maximum(w, np.finfo(float).tiny)),
+        *((x, "viscous", np.ones_like(w)) for x in viscous),
+    ):
+        for label, density, feeds in zip(parts.labels, *parts.forms(row, every, per), strict=True):
             if feeds:
-                powers.add(label[0])
+                negative.add(" / ".join(label))
                 continue
             if kind == "structural" and label in laws:
                 density = density * np.imag(factor_at(" / ".join(label), laws[label], w))
@@ -150,13 +162,23 @@ def thermal(
         per = 4.0 * BOLTZMANN * temperature(model, member.label, room) / w
         for mechanism, power in _of_member(member, w, loss, local):
             found.append(Thermal((member.label, mechanism), "structural", per * power))
+    return found, _silent(powers, negative), responses
+
+
+def _silent(powers: set[str], negative: set[str]) -> list[str]:
+    """Notes on what has no thermal noise: objects with powers or efforts, and parts that are negative."""
     notes = []
     if powers:
-        names = ", ".join(sorted(powers))
         notes.append(
-            f"the damping of {names} can feed energy (a power, or a negative damping): it has no thermal noise"
+            f"the damping of {', '.join(sorted(powers))} follows from a power or an effort constraint, which may feed energy or "
+            "dissipate it: it has no thermal noise in this budget"
         )
-    return found, notes, responses
+    if negative:
+        notes.append(
+            f"{', '.join(sorted(negative))}: negative for some motion, so the loss of this part feeds energy there: it has no "
+            "thermal noise in this budget"
+        )
+    return notes
 
 
 class _Squares:
@@ -167,30 +189,8 @@ class _Squares:
     """
 
     def __init__(self, parts: StiffnessParts, factors: Mapping[Label, float]):
-        factor = np.array([factors.get(label, 0.0) for label in parts])
-        part, i, j, value = parts.entries()
-        used = np.flatnonzero((factor[part] if len(part) else np.zeros(0)) * value)
-        used = used[np.argsort(part[used], kind="stable")]
-        part, i, j, value = part[used], i[used], j[used], value[used] * factor[part[used]]
-        numbers, part = np.unique(part, return_inverse=True)
-        self.labels = [parts.labels[k] for k in numbers.tolist()]
-        # the coordinates of each part, part by part, and the places of all entries among those of their part
-        pairs, at = np.unique(np.tile(part, 2) * parts.size + np.concatenate([i, j]), return_inverse=True)
-        of, on = np.divmod(pairs, max(parts.size, 1))
-        lengths = np.bincount(of, minlength=len(numbers))
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        row, column = (at - np.tile(starts[part], 2)).reshape(2, -1)
-        self._wide: dict[int, tuple[np.ndarray, sp.csr_matrix]] = {}
-        for k in np.flatnonzero(lengths > _WIDE).tolist():
-            own, c = part == k, int(lengths[k])
-            self._wide[k] = on[of == k], sp.csr_matrix((value[own], (row[own], column[own])), shape=(c, c))
-        # matrices of one size together
-        found = []
-        for c in np.unique(lengths[lengths <= _WIDE]).tolist():
-            alike, own = np.flatnonzero(lengths == c), lengths[part] == c
-            flat = (np.searchsorted(alike, part[own]) * c + row[own]) * c + column[own]
-            matrices = np.bincount(flat, value[own], len(alike) * c * c).reshape(-1, c, c)
-            found.append(_square_roots(alike, on[starts[alike][:, None] + np.arange(c)], matrices))
+        self.labels, alike, self._wide = blocks(parts, factors)
+        found = [_square_roots(*given) for given in alike]
         none = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int), np.zeros(0), np.zeros((0, 0))
         of, on, signs, roots = zip(*found, strict=True) if found else ((x,) for x in none)
         self._of, self._signs = np.concatenate(of), np.concatenate(signs)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ...linear.law_stiffness import factor_at
 from ...linear.linear_model import LinearModel
+from ...linear.losses import loss_factors
 from ...linear.stiffness_parts import ListedParts
 from ...numerics.blas_threads import one_thread
 from ...numerics.precision import NOTHING
@@ -20,15 +21,19 @@ from .massless import refuse_dynamic_stiffness
 def modal_damping(model: LinearModel) -> LinearModel:
     """See :meth:`.LinearModel.modal_damping`."""
     refuse_dynamic_stiffness(model)
-    if not model.losses:
+    losses = loss_factors(model, None)
+    if not losses:
         return model
     modes = model.symmetric.lossless.modes()
     omega = modes.eigenvalues.imag
     on = omega > NOTHING * np.abs(modes.eigenvalues)
+    if not on.any():
+        note = "no mode swings, so loss factors add no damping"
+        return replace(model, losses={}, notes=(*model.notes, note))
     omega, phi = omega[on], modes.shapes[:, on].real
     phi = phi / np.sqrt(np.einsum("im,im->m", phi, model.M @ phi))
     inner = np.zeros((len(omega),) * 2)
-    for label, eta in model.losses.items():
+    for label, eta in losses.items():
         if label in model.parts:
             loss = np.sqrt(np.maximum(factor_at(" / ".join(label), eta, omega).imag, 0.0) / omega)
             inner += loss[:, None] * (phi.T @ (model.stiffness_parts[label] @ phi)) * loss

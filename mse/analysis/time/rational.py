@@ -79,7 +79,11 @@ def rational(model: LinearModel, low_hz: float, high_hz: float, error: float) ->
     _refuse_members(model)
     if not model.losses:
         return model
-    terms = {label: _terms(eta, 1.0) for label, eta in model.losses.items() if label in model.parts}
+    part, _, _, values = model.parts.entries()
+    stiff = {
+        model.parts.labels[k] for k in np.unique(part[values != 0.0]).tolist()
+    }  # others are zero at the working point
+    terms = {label: _terms(eta, 1.0) for label, eta in model.losses.items() if label in stiff}
     first: dict[Factor, str] = {}
     for label, of in terms.items():
         for law in of:

@@ -127,9 +127,9 @@ def test_the_table_lists_the_largest_source_first():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda m: m.noise([0.0, 1.0], "probe.x"), ModelError, "frequency number 0 is 0 Hz; expected frequencies above zero"),
+        (lambda m: m.noise([0.0, 1.0], "probe.x"), ModelError, "number 0 is 0 Hz; expected.*above zero.*warm / elastic"),
         (lambda m: m.noise([2.0, 1.0], "probe.x"), ModelError, "number 1 is 1 Hz, after 2 Hz; expected them ascending"),
-        (lambda m: m.noise([], "probe.x"), ModelError, "shape"),
+        (lambda m: m.noise([], "probe.x"), ModelError, "frequencies_hz is empty; expected at least one"),
         (lambda m: m.noise([1.0], "prob.x"), UnknownNameError, "probe.x"),
         (lambda m: m.noise([1.0], "probe.x", inputs={"coil": 1.0}), UnknownNameError, "coil"),
         (lambda m: m.noise([1.0], "probe.x", temperature=-3.0), ModelError, "temperature is -3.0 K"),
@@ -173,3 +173,61 @@ def test_a_large_model_with_skew_parts_says_that_its_growth_was_not_looked_at(mo
     assert not any("grow" in note for note in model.noise([1.0], "x0").notes)
     monkeypatch.setattr(SIZES, "dense_modes", 1)
     assert any("whether motions grow" in note for note in model.noise([1.0], "x0").notes)
+
+
+def on_tables(loss, link=None) -> mse.LinearModel:
+    """A mass at 1.6 Hz with a law of loss, and with a link by its table."""
+    system = mse.MSystem("stage", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    system.add(mse.Bushing("mount", stiffness=100.0, loss=loss), between=(body, system.ground))
+    if link is not None:
+        system.add(mse.TabulatedLink("link", table=link), between=(body, system.ground))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    return system.find_working_point().linearize()
+
+
+def test_the_own_frequencies_of_a_budget_end_where_tables_do():
+    table, f = mse.LossTable([0.5, 40.0], [1e-3, 1e-3]), np.geomspace(0.1, 20.0, 30)
+    table_of_link = f, 10.0 + 0.1j * f
+    samples = ([0.7, 1e4], [1e-12, 1e-12])
+    for model, inputs, ends, who in (
+        (on_tables(table), {}, [0.5, 40.0], "mount / elastic"),
+        (on_tables(table + 1e-5), {"push.fx": samples}, [0.7, 40.0], "mount / elastic, push.fx"),
+        (on_tables(1e-3, link=table_of_link), {}, [0.1, 20.0], "link"),
+        (on_tables(2.0 * table, link=table_of_link), {}, [0.5, 20.0], "mount / elastic, link"),
+    ):
+        budget = model.noise(None, "probe.x", inputs=inputs)
+        np.testing.assert_allclose(budget.frequencies_hz[[0, -1]], ends, rtol=1e-12)
+        assert budget.notes[-1].endswith(who)
+    free = on_tables(mse.LossTable([0.5, 40.0], [1e-3, 1e-3], outside="hold")).noise(None, "probe.x")
+    assert free.frequencies_hz[0] < 0.01 and not free.notes
+
+
+def test_tables_without_a_common_band_are_refused_by_name():
+    low, high = mse.LossTable([0.1, 0.2], [1e-3, 1e-3]), ([5.0, 6.0], [1e-12, 1e-12])
+    with pytest.raises(ModelError, match="tables of mount / elastic, push.fx leave no band, from 5 to 0.2 Hz"):
+        on_tables(low).noise(None, "probe.x", inputs={"push.fx": high})
+
+
+def test_dampers_have_their_noise_at_0_hz_too():
+    """``sqrt(4 kB T c)/k`` of an oscillator; from there on the RMS is that of the whole."""
+    model = mse.LinearModel.from_matrices([[2.0]], [[8.0]], [[40.0]], coordinates=["mass.x"])
+    f = np.concatenate([[0.0], np.geomspace(1e-3, 1e3, 2000)])
+    budget = model.noise(f, "mass.x", inputs={"mass.x": 1e-12})
+    assert budget["model", "given"][0] == pytest.approx(np.sqrt(4.0 * BOLTZMANN * 300.0 * 8.0) / 40.0, rel=1e-12)
+    assert budget["mass.x"][0] == pytest.approx(1e-12 / 40.0, rel=1e-12)
+    whole = np.sqrt(budget.rms() ** 2 - 1e-24 / (4.0 * 8.0 * 40.0))
+    assert whole == pytest.approx(np.sqrt(BOLTZMANN * 300.0 / 40.0), rel=1e-4)
+    assert budget.rms(0.0005, 1.0) == pytest.approx(budget.rms(0.0, 1.0), rel=1e-3)
+    free = mse.LinearModel.from_matrices([[2.0]], [[8.0]], [[0.0]], coordinates=["mass.x"])
+    with pytest.raises(mse.errors.SingularResponseError):
+        free.noise([0.0, 1.0], "mass.x")
+
+
+def test_a_budget_of_one_frequency_has_amplitudes_and_no_rms():
+    budget = two_masses().noise([0.5], "probe.x")
+    text = str(budget)
+    assert "RMS" not in text and f"0.5 Hz, amplitude {budget.total[0]:.4g} m/sqrt(Hz)" in text
+    shares = budget.densities[:, 0] / budget.densities.sum()
+    assert f"{shares.max():.3g}" in text and next(iter(budget.by("object"))) == budget.objects[int(np.argmax(shares))]

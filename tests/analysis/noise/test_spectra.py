@@ -25,6 +25,7 @@ def test_all_ways_to_give_a_density_agree(tmp_path):
         path,
         str(path),
         ([0.1, 10.0], [1e-6, 1e-10]),
+        np.array([[0.1, 1e-6], [10.0, 1e-10]]),
         Spectrum([0.1, 10.0], [1e-6, 1e-10]),
         lambda f: 1e-8 / f**2,
     ):

@@ -14,6 +14,7 @@ from mse import Pose
 from mse.analysis.frequency import response
 from mse.analysis.noise import thermal as noise
 from mse.analysis.noise.thermal import BOLTZMANN
+from mse.linear import part_blocks
 
 ROOM = 300.0
 
@@ -355,7 +356,7 @@ def test_parts_on_many_coordinates_have_the_same_noise(monkeypatch):
     for output in ("probe.x", "probe.z"):
         roots = linear.noise(f, output)
         with monkeypatch.context() as wide:
-            wide.setattr(noise, "_WIDE", 0)
+            wide.setattr(part_blocks, "_WIDE", 0)
             sparse = linear.noise(f, output)
         assert sparse.sources == roots.sources and len(roots.sources) == 4
         np.testing.assert_allclose(sparse.densities, roots.densities, rtol=1e-6, atol=1e-9 * roots.densities.max())
@@ -476,3 +477,70 @@ def test_thermal_noise_of_the_quadruple_suspension_of_aligo_is_that_of_gwinc():
     np.testing.assert_allclose(budget.total, [8.3144566e-15, 6.7059693e-14, 1.3162014e-18, 6.1724710e-19], rtol=1e-6)
     by = budget.by("object")
     np.testing.assert_allclose([by["up2"][-1], by["along3"][-1]], [6.068224e-19, 5.431094e-20], rtol=1e-6)
+
+
+def conducting() -> mse.MSystem:
+    """A rod that warms where it is pressed, under a mass, and a conductor of heat from there to a room."""
+    system = mse.MSystem("rod", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dz(-0.1)))
+    system.add(mse.Prismatic("rail"), between=(body, system.ground))
+    rod = mse.ThermalSpring("rod", stiffness=100.0, length=0.1, expansion=0.02, capacity=0.1, temperature=300.0)
+    system.add(rod, between=(system.ground, body))
+    wall = system.add(mse.HeatConductor("wall", conductance=0.1))
+    room = system.add(mse.TemperatureSource("room", temperature=300.0))
+    system.connect(rod.port("heat"), wall.port("1"))
+    system.connect(wall.port("2"), room.port("heat"))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    return system
+
+
+def test_conduction_of_heat_makes_temperatures_and_positions_fluctuate(tmp_path):
+    """By the fluctuation-dissipation theorem of the model's own response, also from a file and in independent coordinates."""
+    model = conducting().find_working_point().linearize()
+    f = np.array([0.5, 5.0, 50.0])
+    chi = model.frequency_response(f, inputs=["push.fz"], outputs=["probe.z"])["probe.z", "push.fz"]
+    expected = np.sqrt(-4.0 * BOLTZMANN * 300.0 / (2 * np.pi * f) * chi.imag)
+    model.save(tmp_path / "rod.npz")
+    for one in (model, mse.read_result(tmp_path / "rod.npz"), model.reduced[0]):
+        np.testing.assert_allclose(one.noise(f, "probe.z")["wall", "damping"], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("room", [300.0, 77.0])
+def test_the_temperature_of_a_body_behind_a_conductor_fluctuates_by_its_closed_form(room):
+    """``sqrt(4 kB T^2 G/(G^2 + (w C)^2))`` of a bolometer."""
+    system = mse.MSystem("bolometer", gravity=(0, 0, 0))
+    body = system.add(mse.HeatCapacity("body", capacity=2e-3, temperature=room))
+    wall = system.add(mse.HeatConductor("wall", conductance=1e-2))
+    outside = system.add(mse.TemperatureSource("room", temperature=room))
+    system.connect(body.port("heat"), wall.port("1"))
+    system.connect(wall.port("2"), outside.port("heat"))
+    f = np.array([0.1, 1.0, 10.0])
+    found = system.find_working_point().linearize().noise(f, "body.temperature")
+    expected = room * np.sqrt(4.0 * BOLTZMANN * 1e-2 / (1e-4 + (2 * np.pi * f * 2e-3) ** 2))
+    np.testing.assert_allclose(found.total, expected, rtol=1e-9)
+    assert not found.notes
+
+
+def test_a_conductor_between_two_temperatures_has_the_noise_of_both():
+    first, second = 300.0, 280.0
+    noise = mse.HeatConductor("wall", conductance=0.1).fluctuation_matrix([], np.array([0.0, 0.0, first, second]))
+    heat = np.array([0.0, 0.0, first, -second])
+    assert heat @ noise @ heat / 4.0 == pytest.approx(0.1 * (first**2 + second**2) / 2.0)
+    kept = np.array([0.0, 0.0, first, second])
+    assert kept @ noise @ kept == pytest.approx(0.0, abs=1e-12)
+
+
+def test_efforts_without_a_noise_of_their_own_are_named():
+    class Leak(mse.HeatConductor):
+        def fluctuation_matrix(self, frames, q):
+            return None
+
+    system = mse.MSystem("bolometer", gravity=(0, 0, 0))
+    body = system.add(mse.HeatCapacity("body", capacity=2e-3, temperature=300.0))
+    leak = system.add(Leak("leak", conductance=1e-2))
+    room = system.add(mse.TemperatureSource("room", temperature=300.0))
+    system.connect(body.port("heat"), leak.port("1"))
+    system.connect(leak.port("2"), room.port("heat"))
+    budget = system.find_working_point().linearize().noise([1.0], "body.temperature")
+    assert "the damping of leak follows from a power or an effort constraint" in " ".join(budget.notes)

@@ -69,3 +69,14 @@ def test_what_has_no_damping_of_its_modes_is_refused():
     system.clamp(system.ground, beam.frame(0))
     with pytest.raises(ModelError, match="the stiffness of beam depends on the frequency"):
         system.find_working_point().linearize().modal_damping()
+
+
+def test_a_model_whose_modes_all_grow_has_no_damping_and_a_note():
+    system = mse.MSystem("stick", gravity=(0, 0, -9.81))
+    body = mse.RigidBody("body", mass=1.0, inertia=0.1, at=mse.Pose.dz(0.5), frames={"foot": mse.Pose.dz(-0.5)})
+    system.add(body)
+    system.add(
+        mse.Revolute("hinge", axis=(0, 1, 0), stiffness=1.0, loss=1e-3), between=(system.ground, body.frame("foot"))
+    )
+    found = system.find_working_point(seek="nearest").linearize().modal_damping()
+    assert not found.losses and not found.full_damping.nnz and "no mode swings" in found.notes[-1]

@@ -267,3 +267,25 @@ def test_damping_at_a_point_mass_leaves_no_rate_of_turns_about_it():
         )
         model = mse.LinearModel.from_matrices(mass, damping, elastic)
         assert len(model.state_space(inputs=[], outputs=[]).states) == 2
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        mse.Bushing("damper", damping=0.1, loss=1e-3),
+        mse.Spring("damper", stiffness=0.0, damping=0.1, loss=1e-3),
+        mse.GasSpring("gas", stiffness=0.0, blade_stiffness=2e4, blade_span=0.1, blade_length=0.1, loss=1e-3),
+    ],
+    ids=["bushing", "spring", "blades"],
+)
+@pytest.mark.parametrize("beside", [0.0, 1e-3])
+def test_a_lossy_part_that_is_zero_at_the_working_point_takes_no_branches(element, beside):
+    system = mse.MSystem("stage", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=10.0, inertia=0.1))
+    system.add(mse.Prismatic("rail", axis=(0, 0, 1), stiffness=40.0, loss=beside), between=(body, system.ground))
+    foot = Pose.dz(-1.0) if isinstance(element, mse.Spring) else Pose()
+    system.add(element.copy("zero"), between=(body, system.ground @ foot))
+    model = system.find_working_point().linearize()
+    found = model.rational(0.05, 30.0)
+    assert not found.losses and (found.size == model.size) == (not beside)
+    np.testing.assert_allclose(swinging(found)[0].quality, model.modes(lossy=True)[0].quality, rtol=0.02)
