@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, MseError
 from ..kernels import machine as m
 from ..numerics.program import CONSTANT, INPUT, MASK, NEGATE
 from ..numerics.record import Record, Unrecordable
@@ -110,9 +110,12 @@ class Recorder:
         try:
             with np.errstate(all="ignore"):
                 found = Law(obj, law, shape, self._layout, row)
-        except (Unrecordable, TypeError, ValueError) as error:
+        except MseError:
+            raise
+        except Exception as error:  # compiled functions and others that take numbers alone raise anything
+            said = error if isinstance(error, Unrecordable) else f"stops with {type(error).__name__}"
             raise ModelError(
-                f"{obj.label}: its {law} cannot be written in symbols: it {error}; expected a law in plain numpy; give it as an "
+                f"{obj.label}: its {law} cannot be written in symbols: it {said}; expected a law in plain numpy; give it as an "
                 "energy, kinetic, dissipation or power of numpy's functions"
             ) from error
         inputs = [*(x for f in frames for x in f.o), *(x for f in frames for x in np.ravel(f.U)), *q, *given]

@@ -195,6 +195,42 @@ def test_forces_of_an_element_with_frames():
     assert sp.Ne(length, 0) in equations.conditions
 
 
+def test_a_voice_coil_alone_has_its_force_and_its_back_emf():
+    """The force Bl i along z, -Bl i on the magnet, and the voltage -L i' - R i - Bl z'; they cancel as power."""
+    found = mse.VoiceCoil("coil", bl=2.0, width=0.1, resistance=4.0, inductance=1e-3).equations().expressions
+    charge, z0, z1 = (sp.Function(name, real=True)(t) for name in ("charge", "z_0", "z_1"))
+    bl, width, r, inductance, u = sp.symbols("bl width resistance inductance U33_0", real=True)
+    tilts = {x: 0 for x in found["1.fz"].free_symbols if str(x) in ("U13_0", "U23_0")}
+    of_z = bl / (1 + ((z1 - z0) / width) ** 2)
+    upright = {name: x.subs(tilts).subs(u, 1) for name, x in found.items()}
+    assert sp.simplify(upright["1.fz"] - of_z * charge.diff(t)) == 0
+    assert sp.simplify(upright["0.fz"] + of_z * charge.diff(t)) == 0
+    still = {
+        x: 0
+        for x in upright["charge"].free_symbols | upright["charge"].atoms(sp.Function)
+        if str(x)[0] == "w" and x != width
+    }
+    voltage = -inductance * charge.diff(t, 2) - r * charge.diff(t) - of_z * (z1 - z0).diff(t)
+    assert sp.simplify(upright["charge"].subs(still) - voltage) == 0
+
+
+def test_a_body_alone_has_its_weight_and_inertia():
+    """-m g - m z'', and Euler's -J w' - w x J w of an upright body."""
+    found = mse.RigidBody("body", mass=2.0, inertia=(2.0, 3.0, 4.0)).equations()
+    w = [sp.Function(f"w{axis}_center", real=True)(t) for axis in "xyz"]
+    z = sp.Function("z_center", real=True)(t)
+    m, g = sp.symbols("mass g", real=True)
+    upright = {sp.Symbol(f"U{i}{j}_center", real=True): int(i == j) for i in (1, 2, 3) for j in (1, 2, 3)}
+    assert sp.expand(found.expressions["center.fz"] + m * g + m * z.diff(t, 2)) == 0
+    torque = found.expressions["center.tx"].subs(upright).subs(found.parameters)
+    assert sp.expand(torque + 2 * w[0].diff(t) + (4 - 3) * w[1] * w[2]) == 0
+
+
+def test_laws_of_numbers_alone_are_refused_by_name():
+    with pytest.raises(mse.ModelError, match="'plate': its damping_matrix cannot be .*: it stops with AttributeError"):
+        mse.EddyCurrentDamper("plate", damping=np.ones(6)).equations()
+
+
 def test_without_sympy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sympy", None)
     with pytest.raises(mse.MissingPackageError, match=r"mse\[symbols\]"):
