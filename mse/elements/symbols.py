@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -63,16 +63,21 @@ def exact(x: float) -> Expression:
 
 
 class Parameters:
-    """Symbols of the parameters of objects, with their values; what is zero stays zero, as no term of it is there."""
+    """Symbols of the parameters of objects, with their values; what is zero stays zero, as no term of it is there.
 
-    def __init__(self) -> None:
+    A parameter with the name of a coordinate, of those ``taken``, ends in ``_0``: temperature_0 for that of a law.
+    """
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
         self.values: dict[Expression, float] = {}
+        self._taken = taken
 
     def symbol(self, name: str, value: float) -> Expression:
         """The symbol of a number, or 0 for zero."""
         if not value:
             return sympy().Integer(0)
-        found = sympy().Symbol(name_of(name), real=True)
+        plain = name_of(name)
+        found = sympy().Symbol(f"{plain}_0" if plain in self._taken else plain, real=True)
         self.values[found] = float(value)
         return found
 

@@ -1,5 +1,8 @@
 """Equations of elements and systems in symbols (extra ``symbols``): ``d/dt T_v - T_q + V_q + D_v + g_q^T lam = Q``.
 
+Efforts e and states s are among the coordinates q, with the forces ``Gamma`` and ``f - M s'``, so that their rows are the
+equations that decide them.
+
 The laws of all elements are recorded and written in SymPy.  The frames of a system are placed along the coordinates of joints
 that form a tree, ``U0 = U1 O R O^T, o0 = o1 + U1 O d`` with the joint's axes O; other joints are constraints.  SymPy's
 ``LagrangesMethod`` forms the equations (H. Goldstein, "Classical Mechanics" (1980), sections 1-4 and 2-4).  At a random point
@@ -8,7 +11,7 @@ they are compared with the forces that mse computes without them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +20,7 @@ import numpy as np
 from ..dynamics.accelerations import Equations
 from ..dynamics.coordinates import NamedCoordinates
 from ..dynamics.simulate import refuse_unfit
+from ..elements.amplifiers import Amplifier
 from ..elements.base import FramePose, MObject
 from ..elements.differentiation import SLOW, somewhere
 from ..elements.flows import flow_count
@@ -68,7 +72,7 @@ class SymbolicEquations:
     energies : dict of str to sympy.Expr
         Kinetic coenergy ``T`` (J), potential energy ``V`` (J) and content ``D`` (W).
     coordinates : dict of str to sympy.Function
-        Functions of time by the names of the coordinates, ``{"hinge.angle": hinge_angle(t)}``.
+        Functions of time by the names of the coordinates, ``{"hinge.angle": hinge_angle(t)}``, efforts and states included.
     parameters : dict of sympy.Symbol to float
         The parameters and their present values.  A parameter that is zero has no symbol.
     conditions : tuple of sympy.Expr
@@ -113,10 +117,10 @@ def _line(name: str, printed: str, method: Any) -> str:
 class Laws:
     """The laws of some elements in symbols, added up: T, V, D, forces by frame or coordinate, and constraints by object."""
 
-    def __init__(self, field: Sequence[float]) -> None:
+    def __init__(self, field: Sequence[float], coordinates: Iterable[Expression]) -> None:
         zero = sympy().Integer(0)
         self.T = self.V = self.D = zero
-        self.parameters = Parameters()
+        self.parameters = Parameters({str(x.func) for x in coordinates})
         self.gravity = self._gravity(field)
         self.conditions: list[Expression] = []
         self.constraints: dict[str, list[Expression]] = {}
@@ -197,11 +201,6 @@ def _refuse_without_law(obj: MObject) -> None:
             f"{obj.label}: its law is a compiled kernel or a table, without a formula; expected elements with an energy in plain "
             "numpy; replace it by springs, bushings or wires"
         )
-    if obj.effort_names or obj.state_names:
-        raise ModelError(
-            f"{obj.label}: it has {'efforts' if obj.effort_names else 'states'}, which are no coordinates of Lagrange's "
-            "equations; expected elements with energies, dissipation, power and constraints alone; leave it out"
-        )
 
 
 # -- equations ----------------------------------------------------------------------------------------------------
@@ -231,7 +230,7 @@ def of_system(system: MSystem, along: Sequence[str], inside: str = "") -> Symbol
     q = tree.coordinates | {
         name: mechanics().dynamicsymbols(name_of(own), real=True) for name, own in own_names.items()
     }
-    laws, at = Laws(topology.gravity), drawn.configuration
+    laws, at = Laws(topology.gravity, q.values()), drawn.configuration
     for el in topology.elements:
         own, path = el.obj, el.path
         if path in tree.joints and type(own).energy is FreeJoint.energy:
@@ -254,7 +253,9 @@ def of_element(obj: MObject) -> SymbolicEquations:
     _refuse_without_law(obj)
     if not obj.frame_names:
         alone = MSystem(obj.name)
-        alone.add(obj.copy(obj.name))
+        copy = alone.add(obj.copy(obj.name))
+        if isinstance(copy, Amplifier):  # a system refuses one whose input nothing decides
+            alone.connect(copy.port("in+"), copy.port("in-"), alone.earth)
         return of_system(alone, (), f"{obj.name}.")
     sp, t = sympy(), mechanics().dynamicsymbols._t
     frames, rng = [], np.random.default_rng(0)
@@ -267,7 +268,7 @@ def of_element(obj: MObject) -> SymbolicEquations:
         frames.append(Placed(o, u, o.diff(t), w))
     q = {str(name): sp.Function(name_of(name), real=True)(t) for name in obj.coordinate_names}
     poses, inner, field = somewhere(obj), rng.uniform(0.5, 1.0, len(q)), np.array([0.0, 0.0, -G])
-    laws = Laws(field)
+    laws = Laws(field, q.values())
     laws.take(obj, "", frames, list(q.values()), (poses, inner, field))
     velocities = [x for f in frames for x in (*f.v, *f.w)] + [x.diff(t) for x in q.values()]
     forces = [-x for x in _slopes(laws.V, frames, q.values())]

@@ -262,9 +262,47 @@ def test_elements_alone_may_have_constraints_of_both_kinds():
     assert str(found["m[1]"]).replace("(t)", "") == "Derivative(q1, t) - Derivative(q2, t)"
 
 
-def test_efforts_and_states_are_refused():
-    for obj in (mse.Amplifier("a", gain=2.0), mse.Heater("h", resistance=1.0)):
-        with pytest.raises(
-            mse.ModelError, match=f"'{obj.name}': it has efforts, which are no coordinates .* leave it out"
-        ):
-            obj.equations()
+def test_efforts_are_unknowns_with_equations_of_their_own():
+    """Of a conductor ``T1 = e1``, and ``S1' = G (1 - T2/T1)``, what it loses to the other end."""
+    found = mse.HeatConductor("wall", conductance=0.6).equations()
+    q = found.coordinates
+    (conductance,) = found.parameters
+    one, other = q["wall.temperature1"], q["wall.temperature2"]
+    flows = conductance * (1 - other / one) - q["wall.entropy1"].diff(t)
+    assert sp.simplify(found.expressions["wall.temperature1"] - flows) == 0
+    balance = found.expressions["wall.entropy1"]
+    assert balance.coeff(one) == 1 and abs(balance - one) == abs(found.method.lam_vec[0])
+
+
+def test_states_are_unknowns_with_rates():
+    """Of an amplifier with a lag, ``t U' = A e - U``."""
+    found = mse.Amplifier("a", gain=2.0, time_constant=1e-3).equations()
+    q, (gain, lag) = found.coordinates, sp.symbols("gain time_constant", real=True)
+    rate = lag * q["a.output"].diff(t) - gain * q["a.input"] + q["a.output"]
+    assert sp.expand(found.expressions["a.output"] - rate) == 0
+
+
+def test_a_parameter_and_an_effort_of_one_name_differ():
+    found = mse.Heater("heater", resistance=8.0, slope=0.004, temperature=300.0).equations()
+    assert {str(x): value for x, value in found.parameters.items()} == {
+        "resistance": 8.0,
+        "slope": 0.004,
+        "temperature_0": 300.0,
+    }
+
+
+def test_heat_beside_bodies_is_in_the_equations_of_a_system():
+    """A heater on a capacity, on a mass with a spring: rows of all of them."""
+    system, _ = slide(stiffness=50.0)
+    system.add(mse.Heater("heater", resistance=8.0, temperature=300.0))
+    system.add(mse.HeatCapacity("inside", capacity=0.5, temperature=300.0))
+    system.connect("heater.heat", "inside.heat")
+    system.connect("heater.-", system.earth)
+    names = list(system.equations(along=["guide.displacement"]).expressions)
+    assert names[:5] == [
+        "guide.displacement",
+        "heater.charge",
+        "heater.entropy",
+        "heater.temperature",
+        "inside.entropy",
+    ]
