@@ -404,6 +404,9 @@ CATALOGUE = {
     "Capacitor": Entry(lambda: mse.Capacitor("it", capacitance=0.2)),
     "Inductor": Entry(lambda: mse.Inductor("it", inductance=0.3)),
     "Transformer": Entry(lambda: mse.Transformer("it", primary=0.3, secondary=0.8, coupling=-0.6)),
+    "CoupledInductors": Entry(
+        lambda: mse.CoupledInductors("it", inductance=[[0.3, 0.1, -0.1], [0.1, 0.8, 0.2], [-0.1, 0.2, 0.5]])
+    ),
     "CurrentSource": Entry(lambda: mse.CurrentSource("it", current=0.2)),
     "FlowResistance": Entry(lambda: mse.FlowResistance("it", resistance=3.0)),
     "Inertance": Entry(lambda: mse.Inertance("it", inertance=0.3)),
