@@ -170,10 +170,14 @@ class Law:
             first += np.size(value)
         return shadow
 
-    def prepare(self) -> None:
-        """Make all programs, which may turn out to be too long."""
-        for order in (-1, 0, 1, 2):
-            self._program(order)
+    def prepare(self, order: int) -> None:
+        """Make the programs of an order and of comparisons with the law, which may turn out to be too long."""
+        for one in (-1, order):
+            self._program(one)
+
+    def ready(self, order: int) -> bool:
+        """Whether the program of an order has been made."""
+        return order in self._programs
 
     @property
     def branches(self) -> bool:
