@@ -25,7 +25,7 @@ def solve(element: mse.MObject, duration: float, **initial: float) -> mse.Trajec
 
 # %%
 # Section 4.2: a block without mass on a spring, a damper, and a ball on a rod. Below its class are the equations, as SymPy
-# forms them; efforts are no coordinates of Lagrange's equations, so that the last two sections have none.
+# forms them; those of all five are printed so.
 
 
 class Pendulum(mse.MObject):
@@ -185,6 +185,7 @@ class Blender(mse.MObject):
 blender = solve(Blender("blender"), 5.0)
 fan = blender["blender.theta'"][-1]
 print(f"4.5 corrected: the fan turns at {fan:.4f} rad/s after 5 s")
+Blender("blender").equations()
 
 # %%
 # Section 4.6: a flapper lets air out of a nozzle, and bellows move the flapper. As printed, a force F acts on the input u of
@@ -261,6 +262,7 @@ z, y, held, flow = (flapper[f"flapper.{name}"][-1] for name in ("z", "y", "v2", 
 pressure = (held + AREA * z) / 1e-9
 passed = NOZZLE * (GAP + y) * np.sqrt(pressure)
 print(f"4.6 corrected: the nozzle passes {1e6 * flow:.4f} cm3/s, by hand {1e6 * passed:.4f} cm3/s")
+Flapper("flapper").equations()
 
 
 def picture():

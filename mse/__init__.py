@@ -14,7 +14,7 @@ Bodies        RigidBody, FlexibleBody
 Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
 Elastic       Spring, GasSpring, Wire, Rod, Bushing, TabulatedLink, Beam, RoundBeam, SectionBeam
 Damping       EddyCurrentDamper
-Circuits      Resistor, Capacitor, Inductor, Transformer, VoltageSource, CurrentSource, Amplifier, Gyrator
+Circuits      Resistor, Capacitor, Inductor, Transformer, CoupledInductors, VoltageSource, CurrentSource, Amplifier, Gyrator
 Fluids        FlowResistance, Inertance, Compliance, Accumulator, PressureSource, HydraulicCylinder
 Heat          HeatCapacity, HeatConductor, TemperatureSource, Heater, ThermalSpring
 Transducers   VoiceCoil, PlateCapacitor, PiezoStack
@@ -44,6 +44,7 @@ from .elements import Beam as Beam
 from .elements import Bushing as Bushing
 from .elements import Capacitor as Capacitor
 from .elements import Compliance as Compliance
+from .elements import CoupledInductors as CoupledInductors
 from .elements import CurrentSource as CurrentSource
 from .elements import Cylindrical as Cylindrical
 from .elements import EddyCurrentDamper as EddyCurrentDamper

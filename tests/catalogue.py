@@ -404,6 +404,9 @@ CATALOGUE = {
     "Capacitor": Entry(lambda: mse.Capacitor("it", capacitance=0.2)),
     "Inductor": Entry(lambda: mse.Inductor("it", inductance=0.3)),
     "Transformer": Entry(lambda: mse.Transformer("it", primary=0.3, secondary=0.8, coupling=-0.6)),
+    "CoupledInductors": Entry(
+        lambda: mse.CoupledInductors("it", inductance=[[0.3, 0.1, -0.1], [0.1, 0.8, 0.2], [-0.1, 0.2, 0.5]])
+    ),
     "CurrentSource": Entry(lambda: mse.CurrentSource("it", current=0.2)),
     "FlowResistance": Entry(lambda: mse.FlowResistance("it", resistance=3.0)),
     "Inertance": Entry(lambda: mse.Inertance("it", inertance=0.3)),
@@ -423,6 +426,9 @@ CATALOGUE = {
     ),
     "VoiceCoil": Entry(lambda: mse.VoiceCoil("it", bl=3.0, resistance=0.4, inductance=0.2, axis=(1, 2, 2))),
     "VoiceCoil with a width": Entry(lambda: mse.VoiceCoil("it", bl=3.0, width=0.3, resistance=0.4, inductance=0.2)),
+    "VoiceCoil with eddy currents": Entry(
+        lambda: mse.VoiceCoil("it", bl=3.0, resistance=0.4, inductance=0.2, eddy_inductance=0.5, eddy_resistance=0.7)
+    ),
     "PlateCapacitor": Facing(lambda: mse.PlateCapacitor("it", sides=(0.5, 0.3), gap=0.8, permittivity=2.0)),
     "PiezoStack": Entry(lambda: mse.PiezoStack("it", stiffness=3.0, stroke=0.2, capacitance=0.7, axis=(1, 2, 2))),
     "VoltageSource": Entry(lambda: mse.VoltageSource("it", voltage=1.5)),

@@ -8,6 +8,7 @@ from .beam import RoundBeam as RoundBeam
 from .beam import SectionBeam as SectionBeam
 from .bushing import Bushing as Bushing
 from .circuits import Capacitor as Capacitor
+from .circuits import CoupledInductors as CoupledInductors
 from .circuits import CurrentSource as CurrentSource
 from .circuits import Inductor as Inductor
 from .circuits import Resistor as Resistor

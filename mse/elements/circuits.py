@@ -11,10 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ModelError
-from ..validation.arguments import real
+from ..numerics.precision import left_by_rounding
+from ..numerics.reals import real_array
+from ..validation.arguments import LARGEST, real
 from .base import MObject
 from .coordinates import coordinate
-from .parameters import Real
+from .parameters import Array, Real
 from .records import Channel
 
 _CHARGE = (coordinate("charge", unit="C", ports=("+", "-")),)
@@ -103,7 +105,7 @@ class Transformer(MObject):
     """Two windings on one core, ``T = L1 v1^2/2 + M v1 v2 + L2 v2^2/2`` with ``M = k sqrt(L1 L2)``.
 
     The primary has the ports "1+" and "1-", the secondary "2+" and "2-".  Currents into "1+" and "2+" add their fluxes if k is
-    positive.
+    positive.  :class:`CoupledInductors` has more windings.
 
     Examples
     --------
@@ -129,6 +131,69 @@ class Transformer(MObject):
 
     def measure(self, frames, q):
         return [q[0], q[1]]
+
+
+class InductanceMatrix(Array):
+    """Inductances (n, n) of windings, symmetric and positive definite, for as many windings as at the beginning."""
+
+    def __init__(self, description: str):
+        super().__init__(description, shape=(), unit="H")
+
+    def expectation(self) -> str:
+        return "finite numbers of shape (n, n), symmetric, one row for each winding"
+
+    def checked(self, obj, value) -> np.ndarray:
+        try:
+            array = real_array(value)
+        except (TypeError, ValueError):  # no numbers, or ragged
+            raise self.refuse(obj, value) from None
+        before = vars(obj).get("_values", {}).get(self.name)
+        if before is not None and array.shape != before.shape:
+            raise self.refuse(obj, value, f"it has {len(before)} windings; make another object instead")
+        square = array.ndim == 2 and 0 < len(array) == array.shape[1]
+        if not square or not np.all(np.abs(array) <= LARGEST) or not np.array_equal(array, array.T):
+            raise self.refuse(obj, value)
+        sizes = np.sqrt(np.abs(array.diagonal()) + (array.diagonal() == 0.0))
+        if np.linalg.eigvalsh(array / np.outer(sizes, sizes))[0] <= left_by_rounding(len(array)):
+            raise self.refuse(
+                obj, value, "as some currents would store no energy, or a negative one: M_ij = k_ij sqrt(L_i L_j) with couplings "
+                "between -1 and 1 that go together; make them smaller"
+            )  # fmt: skip
+        array.flags.writeable = False
+        return array
+
+
+class CoupledInductors(MObject):
+    """Any number of windings that share flux, ``T = v'L v/2``: winding i has the ports "i+" and "i-", from "1+" on.
+
+    The diagonal of ``inductance`` has the inductances ``L_i`` of the windings, the other entries the mutual ones,
+    ``M_ij = k_ij sqrt(L_i L_j)`` with couplings k.  Currents into "i+" and "j+" add their fluxes if ``M_ij`` is positive.
+
+    Examples
+    --------
+    >>> core = mse.CoupledInductors("core", inductance=[[2e-3, 1e-3, 0.0], [1e-3, 8e-3, 2e-3], [0.0, 2e-3, 4e-3]])
+    >>> [str(name) for name in core.coordinate_names]
+    ['charge1', 'charge2', 'charge3']
+    """
+
+    inductance: Array = InductanceMatrix("self and mutual inductances of the windings, L")
+
+    frame_names = ()
+
+    @property
+    def coordinate_names(self):
+        numbers = range(1, 1 + len(self.inductance))
+        return tuple(coordinate(f"charge{k}", unit="C", ports=(f"{k}+", f"{k}-")) for k in numbers)
+
+    @property
+    def outputs(self):
+        return tuple(Channel(str(name), "C") for name in self.coordinate_names)
+
+    def kinetic(self, frames, q, v):
+        return 0.5 * (v @ (self.inductance @ v))
+
+    def measure(self, frames, q):
+        return q
 
 
 class CurrentSource(_OfCharge):

@@ -19,6 +19,8 @@ from .records import Channel
 # Of the drawn gap: plates that are nearer touch.  Without it tests/elements/test_transducers_of_circuits.py::
 # test_plates_come_nearer_up_to_pull_in fails.
 _TOUCHING = 1e-3
+_CHARGE = (coordinate("charge", unit="C", ports=("+", "-")),)
+_EDDY = coordinate("eddy", unit="C")
 _AXIS = "direction of the motion, in the axes of frame 0"
 
 
@@ -27,7 +29,7 @@ class _Transducer(MObject):
 
     axis: Array = axis_parameter(_AXIS, (0.0, 0.0, 1.0))
 
-    coordinate_names = (coordinate("charge", unit="C", ports=("+", "-")),)
+    coordinate_names = _CHARGE
     outputs = (Channel("charge", "C"),)
 
     def _distance(self, frames):
@@ -46,7 +48,10 @@ class VoiceCoil(_Transducer):
     that ``Bl(z) = Bl/(1 + (z/a)^2)``.  A motion of frame 1 induces the voltage ``Bl z'`` from the same function.  A steady
     current i adds the stiffness ``-i Bl'(z)``.
 
-    Source: W. Klippel, J. Audio Eng. Soc. 54 (2006) 907, for Bl(z) of loudspeakers.
+    Eddy currents in iron, a shorted winding, are the usual ``L2`` with ``R2`` in parallel, in series with R and L: with the
+    current j of L2, ``T += L2 j^2/2`` and ``D += R2 (i - j)^2/2``.  The impedance at rest is ``R + s L + s L2 R2/(R2 + s L2)``.
+
+    Source: W. Klippel, J. Audio Eng. Soc. 54 (2006) 907, for Bl(z), L2 and R2 of loudspeakers.
 
     Examples
     --------
@@ -71,13 +76,27 @@ class VoiceCoil(_Transducer):
         "at which Bl(z) has fallen to a half, a; 0 for a constant one", unit="m", default=0.0, minimum=0.0
     )
 
+    eddy_inductance: Real = Real("of eddy currents, L2; 0 for none", unit="H", default=0.0, minimum=0.0)
+    eddy_resistance: Real = Real("of eddy currents, R2; 0 for none", unit="ohm", default=0.0, minimum=0.0)
+
+    @property
+    def coordinate_names(self):
+        if (self.eddy_inductance > 0.0) is not (self.eddy_resistance > 0.0):
+            raise ModelError(
+                f"{self.label}: eddy_inductance is {self.eddy_inductance:g} H and eddy_resistance {self.eddy_resistance:g} ohm; "
+                "expected both above 0, or both 0 without eddy currents; give the other one, too"
+            )
+        return (*_CHARGE, _EDDY) if self.eddy_inductance > 0.0 else _CHARGE
+
     def kinetic(self, frames, q, v):
         z = self._distance(frames)
         flux = self.bl * (self.width * np.arctan(z / self.width) if self.width > 0.0 else z)
-        return 0.5 * self.inductance * v[0] ** 2 + v[0] * flux
+        eddy = 0.5 * self.eddy_inductance * v[1] ** 2 if len(v) > 1 else 0.0
+        return 0.5 * self.inductance * v[0] ** 2 + v[0] * flux + eddy
 
     def dissipation(self, frames, q, v):
-        return 0.5 * self.resistance * v[0] ** 2
+        eddy = 0.5 * self.eddy_resistance * (v[0] - v[1]) ** 2 if len(v) > 1 else 0.0
+        return 0.5 * self.resistance * v[0] ** 2 + eddy
 
 
 class PlateCapacitor(_Transducer):

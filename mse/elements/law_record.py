@@ -73,7 +73,7 @@ class Law:
     """
 
     def __init__(self, obj, law: str, shape: Shape, layout: Layout | None, place: np.ndarray):
-        self.shape, self._law = shape, law
+        self.shape = shape
         self.record = record = Record(place)
         n, inputs = shape.size, 12 * shape.frames + shape.inner
         given = record.inputs(shape.given(law), inputs, varies=law in OF_VELOCITIES)
@@ -187,10 +187,14 @@ class Law:
             first += np.size(value)
         return shadow
 
-    def prepare(self) -> None:
-        """Make all programs, which may turn out to be too long; a motion's values have all that it is asked for."""
-        for order in (-1, 0) if self._law == "motion" else (-1, 0, 1, 2):
-            self._program(order)
+    def prepare(self, order: int) -> None:
+        """Make the programs of an order and of comparisons with the law, which may turn out to be too long."""
+        for one in (-1, order):
+            self._program(one)
+
+    def ready(self, order: int) -> bool:
+        """Whether the program of an order has been made."""
+        return order in self._programs
 
     @property
     def branches(self) -> bool:

@@ -88,12 +88,12 @@ class Laws:
         # what has an identity in the key stays alive
         return self.found.setdefault(tuple(key), (Branches(self, shape, layout), held))[0]
 
-    def recorded(self, obj, shape: Shape, layout: Layout, place: np.ndarray) -> Law:
-        """The record of an object's law at a place; Unrecordable where it cannot be made."""
+    def recorded(self, obj, shape: Shape, layout: Layout, place: np.ndarray, order: int) -> Law:
+        """The record of an object's law at a place, for an order; Unrecordable where it cannot be made."""
         try:
             with np.errstate(all="ignore"):
                 found = Law(obj, self.law, shape, layout, place)
-                found.prepare()
+                found.prepare(order)
         except Exception as error:
             raise Unrecordable(_told(error)) from error
         changed = [source.name for source in self.sources if source.changed]
@@ -116,22 +116,32 @@ class Branches:
         found = [vars(obj)[name] if attribute else obj._values[name] for name, attribute in self._layout]
         return np.concatenate([np.zeros(0), *(np.ravel(x) for x in found)])
 
-    def of(self, columns: np.ndarray, objects: Callable, most: int) -> Iterator[tuple[Law, int, np.ndarray]]:
-        """The records that serve rows of inputs (E, i): each with its number and the rows."""
+    def of(
+        self, columns: np.ndarray, objects: Callable, most: int, order: int
+    ) -> Iterator[tuple[Law, int, np.ndarray]]:
+        """The records that serve rows of inputs (E, i) up to an order: each with its number and the rows."""
         left, number = np.arange(len(columns)), 0
-        while len(left) and (number < len(self.laws) or self._one_more(columns[left[0]], objects(left[0]), most)):
+        while len(left) and (
+            number < len(self.laws) or self._one_more(columns[left[0]], objects(left[0]), most, order)
+        ):
             law = self.laws[number]
+            try:
+                with np.errstate(all="ignore"):
+                    law.prepare(order)
+            except Exception as error:  # derivatives of higher order may be too long
+                self.refused = _told(error)
+                return
             served = law.serves(columns[left]) if law.branches else np.ones(len(left), dtype=bool)
             yield law, number, left[served]
             left, number = left[~served], number + 1
 
-    def _one_more(self, columns: np.ndarray, obj, most: int) -> bool:
+    def _one_more(self, columns: np.ndarray, obj, most: int, order: int) -> bool:
         """Make a record that serves an object's inputs (i,), and tell whether that could be."""
         if self.refused or len(self.laws) >= most:
             return False
         place = columns[: len(columns) - len(self.parameters(obj))]
         try:
-            law = self._owner.recorded(obj, self._shape, self._layout, place)
+            law = self._owner.recorded(obj, self._shape, self._layout, place, order)
             if not law.serves(columns[None])[0]:
                 raise Unrecordable("asks conditions that answer otherwise when they are asked again")
         except Unrecordable as error:
@@ -241,7 +251,7 @@ class Together:
         if given.ndim == 1:
             given = np.broadcast_to(given, (len(rows), len(given)))
         only = self._only
-        if only is not None and not self._laws.renewed() and self._version == self._laws.changes:
+        if only is not None and only.ready(order) and not self._laws.renewed() and self._version == self._laws.changes:
             columns = np.concatenate([rows, given, self._parameters[0][part]], axis=1)
             if not only.branches or only.serves(columns).all():
                 return only.run(columns, order)
@@ -279,7 +289,7 @@ class Together:
             columns = np.hstack([places[here], self._parameters[at][own]])
             most = _MOST_BRANCHES + len(self.objects)
             served = 0
-            for law, k, rows in records.of(columns, lambda row, own=own: self.objects[own[row]], most):
+            for law, k, rows in records.of(columns, lambda row, own=own: self.objects[own[row]], most, order):
                 served += len(rows)
                 rows = rows[self._agrees(law, k, own[rows], columns[rows])]
                 if len(rows):

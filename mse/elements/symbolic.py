@@ -76,7 +76,8 @@ class SymbolicElement(MObject):
     ):  # fmt: skip
         # laws are the class's already; a file gives values by name
         plain = {k: v for k, v in given.items() if k not in ("laws", "symbols")}
-        super().__init__(name, at=at, **plain, **{str(symbol): value for symbol, value in parameters.items()})
+        values = {str(symbol): value for symbol, value in (parameters or {}).items()}
+        super().__init__(name, at=at, **plain, **values)
 
     @classmethod
     def _of_options(cls, options: Mapping[str, Any]) -> type[MObject]:
@@ -107,7 +108,7 @@ class SymbolicElement(MObject):
         """
         from .symbols import of_lagranges
 
-        return SymbolicElement(name, parameters=parameters, **of_lagranges(method))
+        return SymbolicElement(name, parameters=parameters, **of_lagranges(name, method))
 
     @staticmethod
     def from_kanes(name: str, method: Any, *, parameters: Mapping[Any, float]) -> SymbolicElement:
@@ -175,7 +176,7 @@ def _class_of(name: Any, given: Mapping[str, Any]) -> type[SymbolicElement]:
     from .symbols import as_trees
 
     parameters = mapping(who, "parameters", given.get("parameters", {}), "values by symbol, such as {m: 2.0}")
-    laws = {law: given[law] for law in _LAWS if law in given}
+    laws = {law: given[law] for law in _LAWS if given.get(law) is not None}
     return _made(*as_trees(who, given.get("coordinates", ()), laws), tuple(map(str, parameters)), who)
 
 

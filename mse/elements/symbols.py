@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, MseError
 from ..kernels import machine as m
 from ..numerics.program import CONSTANT, INPUT, MASK, NEGATE
 from ..numerics.record import Record, Unrecordable
+from ..validation.arguments import instance, items, mapping, refusal, shown
 from ..validation.extras import needed
-from .coordinates import GENERALIZED
+from .coordinates import GENERALIZED, Coordinate
 from .differentiation import FramePose
 from .expression_trees import OPERATORS
 from .law_record import Law, Layout, Shape, is_real, rows_of
@@ -62,16 +63,21 @@ def exact(x: float) -> Expression:
 
 
 class Parameters:
-    """Symbols of the parameters of objects, with their values; what is zero stays zero, as no term of it is there."""
+    """Symbols of the parameters of objects, with their values; what is zero stays zero, as no term of it is there.
 
-    def __init__(self) -> None:
+    A parameter with the name of a coordinate, of those ``taken``, ends in ``_0``: temperature_0 for that of a law.
+    """
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
         self.values: dict[Expression, float] = {}
+        self._taken = taken
 
     def symbol(self, name: str, value: float) -> Expression:
         """The symbol of a number, or 0 for zero."""
         if not value:
             return sympy().Integer(0)
-        found = sympy().Symbol(name_of(name), real=True)
+        plain = name_of(name)
+        found = sympy().Symbol(f"{plain}_0" if plain in self._taken else plain, real=True)
         self.values[found] = float(value)
         return found
 
@@ -109,9 +115,12 @@ class Recorder:
         try:
             with np.errstate(all="ignore"):
                 found = Law(obj, law, shape, self._layout, row)
-        except (Unrecordable, TypeError, ValueError) as error:
+        except MseError:
+            raise
+        except Exception as error:  # compiled functions and others that take numbers alone raise anything
+            said = error if isinstance(error, Unrecordable) else f"stops with {type(error).__name__}"
             raise ModelError(
-                f"{obj.label}: its {law} cannot be written in symbols: it {error}; expected a law in plain numpy; give it as an "
+                f"{obj.label}: its {law} cannot be written in symbols: it {said}; expected a law in plain numpy; give it as an "
                 "energy, kinetic, dissipation or power of numpy's functions"
             ) from error
         inputs = [*(x for f in frames for x in f.o), *(x for f in frames for x in np.ravel(f.U)), *q, *given]
@@ -186,38 +195,86 @@ def evaluated(expressions: Sequence[Expression], values: Mapping[Expression, flo
 # -- laws that are expressions -------------------------------------------------------------------------------------
 def as_trees(who: str, coordinates: Any, laws: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Coordinates by name, with domain and unit, and laws as trees of :mod:`mse.elements.expression_trees`."""
-    sp = sympy()
-    symbols = [sp.sympify(q) for q in coordinates]
-    names = {q: str(q.func) if q.is_Function else str(q) for q in symbols}
-    states = {sp.sympify(s): x for s, x in laws.get("states", {}).items()}
+    units = dict(coordinates) if isinstance(coordinates, Mapping) else {}
+    expected = "SymPy's coordinates, [q], or a mapping from these, {q: mse.coordinate('q', unit='rad')}"
+    symbols = _variables(who, "coordinates", units or coordinates, expected)
+    states = mapping(who, "states", laws.get("states"), "rates by variable, {s: 20*(q - s)}")
+    names = {q: _called(q) for q in symbols}
     if not names and not states:
         raise ModelError(f"{who}: no coordinates; expected at least one, such as coordinates=[dynamicsymbols('q')]")
     if len(set(names.values())) < len(symbols):
         raise ModelError(f"{who}: its coordinates are {', '.join(map(str, symbols))}; expected different names")
-    units = coordinates if isinstance(coordinates, Mapping) else {}
-    given = {
-        names[sp.sympify(q)]: [units[q].domain, units[q].unit] if q in units else [GENERALIZED, ""] for q in coordinates
-    }
+    given = {name: [GENERALIZED, ""] for name in names.values()}
+    for x, kind in zip(symbols, units.values(), strict=False):
+        kind = instance(
+            who, f"coordinate {x}", kind, Coordinate, "one of mse.coordinate(), such as mse.coordinate('q', unit='rad')"
+        )
+        given[names[x]] = [kind.domain, kind.unit]
+    rates = dict(zip(_variables(who, "states", states, "SymPy's variables"), states.values(), strict=True))
     trees: dict[str, Any] = {}
-    both = names | {s: str(s.func) if s.is_Function else str(s) for s in states}
+    both = names | {s: _called(s) for s in rates}
     for law, x in laws.items():
-        put = functools.partial(_tree, names=both, who=f"{who}: {law}")
+        put = functools.partial(_law, names=both, who=f"{who}: {law}")
         if law == "states":
-            trees[law] = []
-            for state, given_rate in states.items():
-                row, rate = given_rate if isinstance(given_rate, tuple) else ({state: 1}, given_rate)
-                row = [[both.get(sp.sympify(s), str(s)), put(sp.sympify(m))] for s, m in row.items()]
-                trees[law].append([both[state], put(sp.sympify(rate)), row])
+            trees[law] = [[both[s], *_rate(who, s, given_rate, both)] for s, given_rate in rates.items()]
         elif law == "forces":
-            unknown = [str(q) for q in x if sp.sympify(q) not in names]
+            forces = mapping(who, law, x, "forces by coordinate, {q: -c*q.diff()}")
+            along = _variables(who, law, forces, "SymPy's coordinates")
+            unknown = [str(q) for q in along if q not in names]
             if unknown:
                 raise ModelError(f"{who}: forces are given on {unknown[0]}; expected coordinates: {', '.join(given)}")
-            trees[law] = [[names[sp.sympify(q)], put(sp.sympify(force))] for q, force in x.items()]
+            trees[law] = [
+                [names[q], _law(force, both, f"{who}: force on {q}")]
+                for q, force in zip(along, forces.values(), strict=True)
+            ]
         elif law in ("constraints", "flow_constraints"):
-            trees[law] = [put(sp.sympify(one)) for one in x]
+            trees[law] = [put(one) for one in items(who, law, x, object, "a list of SymPy's expressions, [x + y]")]
         else:
-            trees[law] = put(sp.sympify(x))
+            trees[law] = put(x)
     return given, trees
+
+
+def _variables(who: str, what: str, given: Any, expected: str) -> list[Expression]:
+    """Symbols and functions of time from a user; ModelError for all else."""
+    found = []
+    for one in items(who, what, list(given) if isinstance(given, Mapping) else given, object, expected):
+        x = _sympified(one)
+        if x is None or not (x.is_Symbol or x.is_Function):
+            raise ModelError(f"{who}: {what} contain {shown(one)}; expected {expected}; take dynamicsymbols('q')")
+        found.append(x)
+    return found
+
+
+def _called(variable: Expression) -> str:
+    return str(variable.func) if variable.is_Function else str(variable)
+
+
+def _sympified(given: Any) -> Expression | None:
+    """What SymPy makes of an argument; None if that is no expression."""
+    try:
+        found = sympy().sympify(given)
+    except Exception:  # of a user's own class, or a text that is no formula
+        return None
+    return found if isinstance(found, sympy().Expr) else None
+
+
+def _law(given: Any, names: Mapping[Expression, str], who: str) -> Any:
+    """The tree of an expression from a user; ModelError for all else."""
+    x = _sympified(given)
+    if x is None:
+        raise ModelError(f"{who} is {shown(given)}; expected an expression of SymPy, such as k*q**2/2")
+    return _tree(x, names, who)
+
+
+def _rate(who: str, state: Expression, given: Any, names: Mapping[Expression, str]) -> tuple[Any, list]:
+    """The rate of a state, and its row of M."""
+    what = f"{who}: rate of {names[state]}"
+    row, rate = ({state: 1}, given) if not isinstance(given, tuple) else given if len(given) == 2 else (None, None)
+    if not isinstance(row, Mapping):
+        raise refusal(who, f"rate of {names[state]}", given, "an expression f, or ({s: m}, f) for a row of M s' = f")
+    columns = _variables(who, f"row of {names[state]}", row, "states")
+    masses = zip(columns, row.values(), strict=True)
+    return _law(rate, names, what), [[names.get(s, str(s)), _law(m, names, what)] for s, m in masses]
 
 
 def _tree(x: Expression, names: Mapping[Expression, str], who: str) -> Any:
@@ -257,9 +314,10 @@ def _tree(x: Expression, names: Mapping[Expression, str], who: str) -> Any:
     )
 
 
-def of_lagranges(method: Any) -> dict[str, Any]:
+def of_lagranges(name: str, method: Any) -> dict[str, Any]:
     """The arguments of a :class:`.SymbolicElement` from SymPy's ``LagrangesMethod``."""
-    sp = sympy()
+    sp, who = sympy(), f"SymbolicElement {shown(name)}"
+    instance(who, "method", method, mechanics().LagrangesMethod, "a LagrangesMethod of SymPy")
     t = mechanics().dynamicsymbols._t
     q, lagrangian = list(method.q), method._L[0]
     rates = [x.diff(t) for x in q]
@@ -268,10 +326,16 @@ def of_lagranges(method: Any) -> dict[str, Any]:
     loads = method.forcelist or ()
     if loads:
         forces = dict.fromkeys(q, sp.Integer(0))
-        for where, load in loads:
-            v = where.vel(method.inertial) if hasattr(where, "vel") else where.ang_vel_in(method.inertial)
-            for x, rate in zip(q, rates, strict=True):
-                forces[x] += load.dot(v.diff(rate, method.inertial, var_in_dcm=False))
+        try:
+            for where, load in loads:
+                v = where.vel(method.inertial) if hasattr(where, "vel") else where.ang_vel_in(method.inertial)
+                for x, rate in zip(q, rates, strict=True):
+                    forces[x] += load.dot(v.diff(rate, method.inertial, var_in_dcm=False))
+        except (TypeError, ValueError, AttributeError) as error:  # SymPy itself asks for these later
+            raise ModelError(
+                f"{who}: the forcelist of its LagrangesMethod has {shown(loads)}; expected vectors on points or frames whose "
+                "velocities in frame= are known; give frame= and point.set_vel(frame, ...)"
+            ) from error
         found["forces"] = forces
     positions, all_rows = list(method._hol_coneqs), list(method.coneqs)
     if positions:
@@ -283,6 +347,7 @@ def of_lagranges(method: Any) -> dict[str, Any]:
 
 def of_kanes(name: str, method: Any) -> dict[str, Any]:
     """The arguments of a :class:`.SymbolicElement` from SymPy's ``KanesMethod``."""
+    instance(f"SymbolicElement {shown(name)}", "method", method, mechanics().KanesMethod, "a KanesMethod of SymPy")
     try:
         mass, forcing = method.mass_matrix_full, method.forcing_full
     except (ValueError, AttributeError) as error:

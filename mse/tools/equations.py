@@ -1,5 +1,8 @@
 """Equations of elements and systems in symbols (extra ``symbols``): ``d/dt T_v - T_q + V_q + D_v + g_q^T lam = Q``.
 
+Efforts e and states s are among the coordinates q, with the forces ``Gamma`` and ``f - M s'``, so that their rows are the
+equations that decide them.
+
 The laws of all elements are recorded and written in SymPy.  The frames of a system are placed along the coordinates of joints
 that form a tree, ``U0 = U1 O R O^T, o0 = o1 + U1 O d`` with the joint's axes O; other joints are constraints.  SymPy's
 ``LagrangesMethod`` forms the equations (H. Goldstein, "Classical Mechanics" (1980), sections 1-4 and 2-4).  At a random point
@@ -8,7 +11,7 @@ they are compared with the forces that mse computes without them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +20,14 @@ import numpy as np
 from ..dynamics.accelerations import Equations
 from ..dynamics.coordinates import NamedCoordinates
 from ..dynamics.simulate import refuse_unfit
+from ..elements.amplifiers import Amplifier
 from ..elements.base import FramePose, MObject
 from ..elements.differentiation import SLOW, somewhere
 from ..elements.flows import flow_count
 from ..elements.joint_base import FreeJoint
+from ..elements.law_record import Shape, rows_of
+from ..elements.laws import matrices
+from ..elements.recorded_laws import Together
 from ..elements.symbols import (
     LONG,
     Expression,
@@ -45,6 +52,7 @@ from .joint_tree import Placed, Tree
 MOST_COORDINATES = 12  # the printed equations of more fill pages, and SymPy takes minutes for them
 # Of the terms of an equation: far above the rounding of sums, far below a wrong sign or factor.
 _ALIKE = 1e-9
+_CANCELLED = 1e-3  # of the largest force: terms that may cancel in another one, as in a torque
 _FARTHEST = 0.5  # m, rad: how far from the drawn pose the equations are checked, less where a condition would not hold
 _HALVINGS = 30
 G = 9.81  # m/s2, of an element by itself
@@ -60,11 +68,11 @@ class SymbolicEquations:
         What they are the equations of.
     expressions : dict of str to sympy.Expr
         By coordinate the left side of ``... = 0`` (N, N m), then the constraints by object.  Of an element with frames instead
-        the force along each coordinate of its frames (world axes) and each internal one, without inertia.
+        the force along each coordinate of its frames (world axes) and each internal one, with those of its inertia.
     energies : dict of str to sympy.Expr
         Kinetic coenergy ``T`` (J), potential energy ``V`` (J) and content ``D`` (W).
     coordinates : dict of str to sympy.Function
-        Functions of time by the names of the coordinates, ``{"hinge.angle": hinge_angle(t)}``.
+        Functions of time by the names of the coordinates, ``{"hinge.angle": hinge_angle(t)}``, efforts and states included.
     parameters : dict of sympy.Symbol to float
         The parameters and their present values.  A parameter that is zero has no symbol.
     conditions : tuple of sympy.Expr
@@ -109,10 +117,10 @@ def _line(name: str, printed: str, method: Any) -> str:
 class Laws:
     """The laws of some elements in symbols, added up: T, V, D, forces by frame or coordinate, and constraints by object."""
 
-    def __init__(self, field: Sequence[float]) -> None:
+    def __init__(self, field: Sequence[float], coordinates: Iterable[Expression]) -> None:
         zero = sympy().Integer(0)
         self.T = self.V = self.D = zero
-        self.parameters = Parameters()
+        self.parameters = Parameters({str(x.func) for x in coordinates})
         self.gravity = self._gravity(field)
         self.conditions: list[Expression] = []
         self.constraints: dict[str, list[Expression]] = {}
@@ -193,11 +201,6 @@ def _refuse_without_law(obj: MObject) -> None:
             f"{obj.label}: its law is a compiled kernel or a table, without a formula; expected elements with an energy in plain "
             "numpy; replace it by springs, bushings or wires"
         )
-    if obj.effort_names or obj.state_names:
-        raise ModelError(
-            f"{obj.label}: it has {'efforts' if obj.effort_names else 'states'}, which are no coordinates of Lagrange's "
-            "equations; expected elements with energies, dissipation, power and constraints alone; leave it out"
-        )
 
 
 # -- equations ----------------------------------------------------------------------------------------------------
@@ -227,7 +230,7 @@ def of_system(system: MSystem, along: Sequence[str], inside: str = "") -> Symbol
     q = tree.coordinates | {
         name: mechanics().dynamicsymbols(name_of(own), real=True) for name, own in own_names.items()
     }
-    laws, at = Laws(topology.gravity), drawn.configuration
+    laws, at = Laws(topology.gravity, q.values()), drawn.configuration
     for el in topology.elements:
         own, path = el.obj, el.path
         if path in tree.joints and type(own).energy is FreeJoint.energy:
@@ -250,44 +253,92 @@ def of_element(obj: MObject) -> SymbolicEquations:
     _refuse_without_law(obj)
     if not obj.frame_names:
         alone = MSystem(obj.name)
-        alone.add(obj.copy(obj.name))
+        copy = alone.add(obj.copy(obj.name))
+        if isinstance(copy, Amplifier):  # a system refuses one whose input nothing decides
+            alone.connect(copy.port("in+"), copy.port("in-"), alone.earth)
         return of_system(alone, (), f"{obj.name}.")
     sp, t = sympy(), mechanics().dynamicsymbols._t
     frames, rng = [], np.random.default_rng(0)
     for name in obj.frame_names:
-        o = sp.Matrix([sp.Function(f"{axis}_{name_of(name)}", real=True)(t) for axis in "xyz"])
+        o, w = (
+            sp.Matrix([sp.Function(f"{what}{axis}_{name_of(name)}", real=True)(t) for axis in "xyz"])
+            for what in ("", "w")
+        )
         u = sp.Matrix(3, 3, lambda i, j, name=name: sp.Symbol(f"U{i + 1}{j + 1}_{name_of(name)}", real=True))
-        w = sp.Matrix([sp.Symbol(f"w{axis}_{name_of(name)}", real=True) for axis in "xyz"])
         frames.append(Placed(o, u, o.diff(t), w))
     q = {str(name): sp.Function(name_of(name), real=True)(t) for name in obj.coordinate_names}
     poses, inner, field = somewhere(obj), rng.uniform(0.5, 1.0, len(q)), np.array([0.0, 0.0, -G])
-    laws = Laws(field)
+    laws = Laws(field, q.values())
     laws.take(obj, "", frames, list(q.values()), (poses, inner, field))
     velocities = [x for f in frames for x in (*f.v, *f.w)] + [x.diff(t) for x in q.values()]
-    static = [-x for f in frames for x in _slopes(laws.V, f)] + [-laws.V.diff(x) for x in q.values()]
-    moving = [-laws.D.diff(v) for v in velocities]
-    for forces, _ in laws.powers:
-        moving = [x + f for x, f in zip(moving, forces, strict=True)]
+    forces = [-x for x in _slopes(laws.V, frames, q.values())]
+    for found in (
+        [-laws.D.diff(v) for v in velocities],
+        *(f for f, _ in laws.powers),
+        _inertia(laws.T, frames, q.values()),
+    ):
+        forces = [x + y for x, y in zip(forces, found, strict=True)]
     axes = ("fx", "fy", "fz", "tx", "ty", "tz")
     labels = [f"{name}.{axis}" for name in obj.frame_names for axis in axes] + list(q)
-    expressions = dict(zip(labels, (x + y for x, y in zip(static, moving, strict=True)), strict=True))
+    expressions = dict(zip(labels, forces, strict=True))
     held = [*laws.constraints.items(), *laws.flows.items()]
     expressions |= {f"constraint[{k}]": x for k, x in enumerate(x for _, own in held for x in own)}
     places = {x: at for f, pose in zip(frames, poses, strict=True) for x, at in zip(f.o, pose.o, strict=True)}
     places |= {x: at for f, pose in zip(frames, poses, strict=True) for x, at in zip(f.U, pose.U.ravel(), strict=True)}
-    values = (
-        dict.fromkeys(velocities, SLOW) | places | dict(zip(q.values(), inner, strict=True)) | laws.parameters.values
-    )
-    expected = obj.forces(poses, inner, field)
-    _compare(obj.label, labels, evaluated(list(expressions.values())[: len(labels)], values), expected, expected)
+    # matrices have no forces at velocities without a system, so that these are next to nothing then
+    slow = any(obj.defines(x) for x in ("mass_matrix", "damping_matrix"))
+    v, a = rng.uniform(0.5, 1.0, (2, len(velocities))) * np.array([[SLOW if slow else 1.0], [1.0]])
+    values = dict(zip([*velocities, *(x.diff(t) for x in velocities)], [*v, *a], strict=True))
+    values |= places | dict(zip(q.values(), inner, strict=True)) | laws.parameters.values
+    parts = np.array([obj.forces(poses, inner, field), *_in_motion(obj, poses, inner, v, a)])
+    sizes = np.abs(parts).sum(axis=0)
+    sizes = np.maximum(sizes, _CANCELLED * sizes.max())  # of the terms that cancel where there is no force
+    _compare(obj.label, labels, evaluated(forces, values), parts.sum(axis=0), sizes)
     return laws.equations(obj.label, expressions, q, None)
 
 
-def _slopes(energy: Expression, frame: Placed) -> list[Expression]:
-    """Slopes of an energy by displacements and turns of a frame: dV/do, and the sum of u x dV/du over its axes u."""
-    by_axes = frame.U.applyfunc(energy.diff)
-    turn = sum((frame.U.col(k).cross(by_axes.col(k)) for k in range(3)), sympy().zeros(3, 1))
-    return [*map(energy.diff, frame.o), *turn]
+def _in_motion(
+    obj: MObject, poses: list[FramePose], q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Forces (n,) of an element's inertia, content and power at velocities and accelerations (n,), less those at rest."""
+    n, rows = len(v), rows_of([(poses, q)])
+
+    def given(law: str, *numbers: np.ndarray) -> np.ndarray:
+        together = Together([obj], law, Shape(len(poses), len(q), n + (law != "power")))
+        return together.evaluate(rows, np.concatenate(numbers)[None], 0)[0][0, -n:]
+
+    if obj.defines("kinetic"):
+        yield -given("inertia", v, a)
+    elif (mass := matrices([obj], "mass_matrix", [(poses, q)], n)) is not None:
+        yield -mass[0] @ a
+    if obj.defines("dissipation"):
+        yield -given("drag", v)
+    if obj.defines("power"):
+        yield given("power", 0.0 * v, v) - given("power", 0.0 * v, 0.0 * v)
+
+
+def _inertia(T: Expression, frames: Sequence[Placed], q: Sequence[Expression]) -> list[Expression]:
+    """Forces of inertia ``dT/dx + w x p - dp/dt`` of a kinetic coenergy with momenta p, along world axes."""
+    t = mechanics().dynamicsymbols._t
+    turning = [(f.U[i, j], f.w.cross(f.U.col(j))[i]) for f in frames for i in range(3) for j in range(3)]
+    momenta = [T.diff(v) for v in (*(x for f in frames for x in (*f.v, *f.w)), *(x.diff(t) for x in q))]
+    out = _slopes(T, frames, q)
+    for k, p in enumerate(momenta):
+        out[k] -= p.diff(t) + sum(p.diff(u) * rate for u, rate in turning)
+    for k, f in enumerate(frames):
+        turned = f.w.cross(sympy().Matrix(momenta[6 * k + 3 : 6 * k + 6]))
+        for i in range(3):
+            out[6 * k + 3 + i] += turned[i]
+    return out
+
+
+def _slopes(energy: Expression, frames: Sequence[Placed], q: Sequence[Expression]) -> list[Expression]:
+    """Slopes of an energy: by displacements o and turns of frames, the sum of u x dV/du over their axes u, and by q."""
+    out = []
+    for f in frames:
+        by_axes = f.U.applyfunc(energy.diff)
+        out += [*map(energy.diff, f.o), *sum((f.U.col(k).cross(by_axes.col(k)) for k in range(3)), sympy().zeros(3, 1))]
+    return [*out, *map(energy.diff, q)]
 
 
 def _formed(label: str, q: dict[str, Expression], laws: Laws) -> SymbolicEquations:

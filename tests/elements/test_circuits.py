@@ -84,6 +84,54 @@ def test_impedance_of_a_loaded_transformer():
     assert point.linearize().impedance("source", [1e3]) == pytest.approx([6.0893087379 + 7.4500394327j], rel=1e-9)
 
 
+def test_impedance_of_loaded_windings():
+    """``Z = s L11 - s^2 M (R + s L)^-1 M`` of one winding, with loads R on the others; 2 windings are the transformer's."""
+    inductance = np.array([[2e-3, 1e-3, -5e-4], [1e-3, 8e-3, 2e-3], [-5e-4, 2e-3, 4e-3]])
+    loads, s = np.diag([50.0, 7.0]), 2j * np.pi * 1e3
+    coupled = inductance[0, 1:] @ np.linalg.solve(loads + s * inductance[1:, 1:], inductance[1:, 0])
+    mutual = 0.9 * np.sqrt(2e-3 * 8e-3)
+    for given, expected in (
+        (inductance, s * inductance[0, 0] - s**2 * coupled),
+        ([[2e-3, mutual], [mutual, 8e-3]], 5.0893087379 + 7.4500394327j),
+    ):
+        system = mse.MSystem("core")
+        system.add(mse.VoltageSource("source"))
+        system.add(mse.CoupledInductors("core", inductance=given))
+        system.add(mse.CoupledInductors("other", inductance=[[1.0]]))  # of another size
+        system.connect("source.+", "core.1+")
+        system.connect("source.-", "core.1-")
+        for k, load in enumerate(loads.diagonal()[: len(given) - 1], 2):
+            system.add(mse.Resistor(f"load{k}", resistance=load))
+            system.connect(f"core.{k}+", f"load{k}.+")
+            system.connect(f"core.{k}-", f"load{k}.-")
+        linear = system.find_working_point().linearize()
+        assert linear.impedance("source", [1e3]) == pytest.approx([expected], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([[1.0, 2.0], [2.0, 4.0]], "expected .* couplings between -1 and 1"),
+        ([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]], "couplings between -1 and 1 that go together"),
+        ([[1.0, 0.0], [0.0, -1.0]], "a negative one"),
+        ([[0.0]], "store no energy"),
+        ([[1.0, 0.1], [0.2, 1.0]], "symmetric, one row for each winding"),
+        ([1.0, 2.0], r"shape \(n, n\)"),
+        ([[1.0], [2.0, 3.0]], r"shape \(n, n\)"),
+        (None, r"shape \(n, n\)"),
+    ],
+)
+def test_inductances_that_no_windings_have_are_refused(given, words):
+    with pytest.raises(mse.ModelError, match=rf"CoupledInductors 'core': inductance is .*{words}"):
+        mse.CoupledInductors("core", inductance=given)
+
+
+def test_a_core_keeps_its_number_of_windings():
+    core = mse.CoupledInductors("core", inductance=[[1.0, 0.5], [0.5, 1.0]])
+    with pytest.raises(mse.ModelError, match="it has 2 windings; make another object instead"):
+        core.inductance = [[1.0]]
+
+
 def random_network(rng):
     """Branches between six nodes: a ring of all, so that none is apart, and ten more."""
     values = {"R": (1.0, 1e3), "C": (1e-7, 1e-5), "L": (1e-4, 1e-2)}

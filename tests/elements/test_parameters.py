@@ -53,6 +53,7 @@ GIVEN = {
     mse.Capacitor: {"capacitance": 1e-6},
     mse.Inductor: {"inductance": 1e-3},
     mse.Transformer: {"primary": 1e-3, "secondary": 1e-3, "coupling": 0.9},
+    mse.CoupledInductors: {"inductance": [[1e-3, 5e-4], [5e-4, 2e-3]]},
     mse.FlowResistance: {"resistance": 3e5},
     mse.Inertance: {"inertance": 1.5e8},
     mse.Compliance: {"compliance": 3e-12},

@@ -322,6 +322,21 @@ def test_laws_whose_derivatives_are_too_long_are_told_to_go_by_differences(monke
     assert found.poses["body0.center"].o[2] == pytest.approx(-1.0 - 9.8 / 40.0, rel=1e-9)
 
 
+def test_derivatives_of_an_order_are_made_when_they_are_asked_for(monkeypatch):
+    """A law whose second derivatives are too long still has a record of its forces, before and after these are refused."""
+    monkeypatch.setattr("mse.numerics.record.MOST_NODES", 145)  # 131 of them to order 1
+    made, make = set(), Law._program
+    monkeypatch.setattr(Law, "_program", lambda self, order: made.add(order) or make(self, order))
+    tether = with_law(lambda self, frames, q: 0.5 * self.strength * stretch(self, frames) ** 2)("it")
+    together = Together([tether], "energy", Shape(2, 0))
+    row = columns([FramePose(np.array([0.0, 0.1 * k, -1.2 * k]), np.eye(3)) for k in (0, 1)], ())
+    forces = together.evaluate(row, GRAVITY, 1)[1]
+    assert not together.refused and made == {-1, 1}
+    together.evaluate(row, GRAVITY, 2)
+    assert any("takes more than 145 operations" in reason for reason in together.refused)
+    np.testing.assert_array_equal(together.evaluate(row, GRAVITY, 1)[1], forces)
+
+
 def test_a_law_that_asks_other_objects_is_recorded_for_each_place(monkeypatch):
     """These may change while it does not."""
 
@@ -562,7 +577,7 @@ def test_switches_tell_how_far_it_is_to_another_record(closed):
     place = np.concatenate([columns(here, ())[0], GRAVITY])
     records = recorded_laws.Laws(Stop, "energy").of(stop, Shape(2, 0))
     rows = np.tile(np.concatenate([place, records.parameters(stop)]), (len(heights), 1))
-    [(law, _, _)] = records.of(rows[:1], lambda _: stop, 1)
+    [(law, _, _)] = records.of(rows[:1], lambda _: stop, 1, 0)
     rows[:, 2] = heights
     expected = (heights + 0.01) * (-1.0 if closed else 1.0)
     np.testing.assert_allclose(law.switches(rows), expected[:, None], rtol=0, atol=1e-17)

@@ -287,3 +287,41 @@ def test_laws_without_parameters_are_read_again(tmp_path):
 def test_what_cannot_be_a_law_is_refused_by_name(wrong, words):
     with pytest.raises(mse.ModelError, match=words):
         pendulum(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"coordinates": None}, r"coordinates is None; expected SymPy's coordinates, \[q\]"),
+        ({"coordinates": [q**2]}, r"coordinates contain q\(t\)\*\*2; expected SymPy's coordinates"),
+        ({"coordinates": {q: "rad"}}, r"coordinate q\(t\) is 'rad'; expected one of mse.coordinate\(\)"),
+        ({"V": [q]}, r"V is \[q\(t\)\]; expected an expression of SymPy"),
+        ({"T": lambda: 1.0}, "T is <function.*; expected an expression of SymPy"),
+        ({"forces": [q]}, r"forces is \[q\(t\)\]; expected forces by coordinate"),
+        ({"forces": {q: None}}, r"force on q\(t\) is None; expected an expression"),
+        ({"constraints": q}, r"constraints is q\(t\); expected a list of SymPy's expressions"),
+        ({"flow_constraints": [None]}, "flow_constraints is None; expected an expression"),
+        ({"states": [p]}, r"states is \[p\(t\)\]; expected rates by variable"),
+        ({"states": {p: (1.0,)}}, r"rate of p is \(1.0,\); expected an expression f, or \(\{s: m\}, f\)"),
+        ({"states": {p: ({p: 1.0}, None)}}, "rate of p is None; expected an expression"),
+    ],
+)
+def test_arguments_of_other_kinds_are_refused_by_name(wrong, words):
+    with pytest.raises(mse.ModelError, match=rf"'pendulum': {words}"):
+        pendulum(**wrong)
+
+
+def test_laws_may_be_none_and_methods_are_of_their_kind():
+    plain = mechanics.LagrangesMethod(q.diff() ** 2 / 2 - q**2, [q])
+    assert mse.SymbolicElement.from_lagranges("plain", plain, parameters=None).energy((), [3.0]) == 9.0
+    assert mse.SymbolicElement("free", coordinates=[q], T=q.diff() ** 2, V=None).defines("energy") is False
+    for make, kind in (
+        (mse.SymbolicElement.from_lagranges, "a LagrangesMethod"),
+        (mse.SymbolicElement.from_kanes, "a KanesMethod"),
+    ):
+        with pytest.raises(mse.ModelError, match=f"'k': method is None; expected {kind} of SymPy"):
+            make("k", None, parameters={})
+    loads = [(mechanics.Point("P"), k * mechanics.ReferenceFrame("N").x)]
+    lost = mechanics.LagrangesMethod(q.diff() ** 2 / 2, [q], forcelist=loads)
+    with pytest.raises(mse.ModelError, match=r"'k': the forcelist .*; expected vectors on points.*; give frame="):
+        mse.SymbolicElement.from_lagranges("k", lost, parameters={k: 1.0})

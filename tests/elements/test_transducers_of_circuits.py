@@ -61,6 +61,40 @@ def test_impedance_of_a_voice_coil_has_the_motion_in_it():
     assert (z.real > 0.0).all()
 
 
+def test_eddy_currents_are_an_inductance_beside_a_resistance():
+    """``R + s L + s L2 R2/(R2 + s L2)`` and the motion; a steady current passes L2, as without."""
+    f = np.array([5.0, 35.0, 400.0, 5e3])
+    eddy = {"eddy_inductance": 3e-3, "eddy_resistance": 10.0}
+    z = speaker(0.0, **eddy).find_working_point().linearize().impedance("source", f)
+    s = 2j * np.pi * f
+    still = 6.0 + 2e-3 * s + 3e-2 * s / (10.0 + 3e-3 * s)
+    assert z == pytest.approx(still + 64.0 * s / (1500.0 + 0.4 * s + 0.03 * s**2), rel=1e-10)
+    point = speaker(width=0.004, **eddy).find_working_point()
+    assert point.poses["body.center"].o[2] == pytest.approx(2.5360884622e-3, rel=1e-9)
+    assert point.flows["coil.eddy"] == pytest.approx(4.0 / 6.0, rel=1e-12)
+
+
+def test_the_current_of_a_held_coil_rises_by_the_roots_of_both_inductances():
+    """A step U of voltage: ``i = U/(R + s L + s L2 R2/(R2 + s L2))/s``, in time."""
+    system = mse.MSystem("held", gravity=(0, 0, 0))
+    coil = mse.VoiceCoil("coil", bl=8.0, resistance=6.0, inductance=2e-3, eddy_inductance=3e-3, eddy_resistance=10.0)
+    system.add(coil, between=(system.ground, system.ground))
+    system.add(mse.VoltageSource("source", voltage=4.0))
+    system.connect("source.+", "coil.+")
+    system.connect("source.-", "coil.-", system.earth)
+    run = system.simulate(duration=1e-3, dt=1e-4, outputs=["coil.current"])
+    roots = np.roots([6e-6, 0.02 + 0.018 + 0.03, 60.0])  # (R + s L)(R2 + s L2) + s L2 R2
+    parts = [(10.0 + 3e-3 * r) / (r * (12e-6 * r + 0.068)) * np.exp(r * run.time) for r in roots]
+    assert run["coil.current"] == pytest.approx(4.0 * (1.0 / 6.0 + sum(parts)), abs=1e-7)
+
+
+def test_eddy_currents_need_both_parameters():
+    with pytest.raises(
+        mse.ModelError, match="'coil': eddy_inductance is 0.001 H and eddy_resistance 0 ohm; expected both"
+    ):
+        speaker(eddy_inductance=1e-3)
+
+
 # -- plates ---------------------------------------------------------------------------------------------------------------
 def plates(share):
     """A plate on a spring of 5 N/m at a share of the voltage of pull-in."""

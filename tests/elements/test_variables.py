@@ -8,6 +8,7 @@ from counting import made_of
 from scipy.integrate import solve_ivp
 
 import mse
+from mse.elements.base import Channel
 from mse.elements.parameters import Real
 from mse.elements.recorded_laws import Together
 
@@ -27,6 +28,15 @@ class Filtered(mse.MObject):
 
     def state_rates(self, frames, q, v, given):
         return self.corner * (frames[0].o[0] - given.s[0])
+
+
+class Driven(Filtered):
+    """The same, whose filter an input drives, too: ``s' = corner (x + u - s)``."""
+
+    inputs = (Channel("u", "m"),)
+
+    def input_map(self, frames):
+        return self.corner * np.eye(7)[:, [6]]
 
 
 class WithMatrix(Filtered):
@@ -261,3 +271,15 @@ def test_laws_of_efforts_that_begin_undefined_are_named(ask):
     given = {"duration": 1.0, "dt": 0.1} if ask == "simulate" else {}
     with pytest.raises(mse.ModelError, match=r"Logarithm 'odd': .* not a finite number .* v = exp\(e\) instead of log"):
         getattr(system, ask)(**given)
+
+
+def test_an_input_drives_a_state():
+    """``x (m s^2 + c s + k) = -gain f``, ``f (1 + s/corner) = x + u``, and steps without that force."""
+    f = np.array([0.3, 1.0, 10.0])
+    s = 2j * np.pi * f
+    alone = -300.0 / ((MASS * s**2 + DAMPING * s + STIFFNESS) * (1.0 + s / 20.0))
+    linear = cart(Driven("driven")).find_working_point().linearize()
+    assert linear.frequency_response(f)["probe.x", "driven.u"] == pytest.approx(alone / (1.0 - alone), rel=1e-9)
+    system = cart(Driven("driven", gain=0.0))
+    run = system.simulate(duration=0.1, dt=0.05, inputs={"driven.u": lambda t: 0.3}, outputs=["driven.filtered"])
+    assert run["driven.filtered"] == pytest.approx(0.3 * (1.0 - np.exp(-20.0 * run.time)), abs=1e-7)

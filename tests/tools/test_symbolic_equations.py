@@ -195,6 +195,42 @@ def test_forces_of_an_element_with_frames():
     assert sp.Ne(length, 0) in equations.conditions
 
 
+def test_a_voice_coil_alone_has_its_force_and_its_back_emf():
+    """The force Bl i along z, -Bl i on the magnet, and the voltage -L i' - R i - Bl z'; they cancel as power."""
+    found = mse.VoiceCoil("coil", bl=2.0, width=0.1, resistance=4.0, inductance=1e-3).equations().expressions
+    charge, z0, z1 = (sp.Function(name, real=True)(t) for name in ("charge", "z_0", "z_1"))
+    bl, width, r, inductance, u = sp.symbols("bl width resistance inductance U33_0", real=True)
+    tilts = {x: 0 for x in found["1.fz"].free_symbols if str(x) in ("U13_0", "U23_0")}
+    of_z = bl / (1 + ((z1 - z0) / width) ** 2)
+    upright = {name: x.subs(tilts).subs(u, 1) for name, x in found.items()}
+    assert sp.simplify(upright["1.fz"] - of_z * charge.diff(t)) == 0
+    assert sp.simplify(upright["0.fz"] + of_z * charge.diff(t)) == 0
+    still = {
+        x: 0
+        for x in upright["charge"].free_symbols | upright["charge"].atoms(sp.Function)
+        if str(x)[0] == "w" and x != width
+    }
+    voltage = -inductance * charge.diff(t, 2) - r * charge.diff(t) - of_z * (z1 - z0).diff(t)
+    assert sp.simplify(upright["charge"].subs(still) - voltage) == 0
+
+
+def test_a_body_alone_has_its_weight_and_inertia():
+    """-m g - m z'', and Euler's -J w' - w x J w of an upright body."""
+    found = mse.RigidBody("body", mass=2.0, inertia=(2.0, 3.0, 4.0)).equations()
+    w = [sp.Function(f"w{axis}_center", real=True)(t) for axis in "xyz"]
+    z = sp.Function("z_center", real=True)(t)
+    m, g = sp.symbols("mass g", real=True)
+    upright = {sp.Symbol(f"U{i}{j}_center", real=True): int(i == j) for i in (1, 2, 3) for j in (1, 2, 3)}
+    assert sp.expand(found.expressions["center.fz"] + m * g + m * z.diff(t, 2)) == 0
+    torque = found.expressions["center.tx"].subs(upright).subs(found.parameters)
+    assert sp.expand(torque + 2 * w[0].diff(t) + (4 - 3) * w[1] * w[2]) == 0
+
+
+def test_laws_of_numbers_alone_are_refused_by_name():
+    with pytest.raises(mse.ModelError, match="'plate': its damping_matrix cannot be .*: it stops with AttributeError"):
+        mse.EddyCurrentDamper("plate", damping=np.ones(6)).equations()
+
+
 def test_without_sympy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sympy", None)
     with pytest.raises(mse.MissingPackageError, match=r"mse\[symbols\]"):
@@ -226,9 +262,47 @@ def test_elements_alone_may_have_constraints_of_both_kinds():
     assert str(found["m[1]"]).replace("(t)", "") == "Derivative(q1, t) - Derivative(q2, t)"
 
 
-def test_efforts_and_states_are_refused():
-    for obj in (mse.Amplifier("a", gain=2.0), mse.Heater("h", resistance=1.0)):
-        with pytest.raises(
-            mse.ModelError, match=f"'{obj.name}': it has efforts, which are no coordinates .* leave it out"
-        ):
-            obj.equations()
+def test_efforts_are_unknowns_with_equations_of_their_own():
+    """Of a conductor ``T1 = e1``, and ``S1' = G (1 - T2/T1)``, what it loses to the other end."""
+    found = mse.HeatConductor("wall", conductance=0.6).equations()
+    q = found.coordinates
+    (conductance,) = found.parameters
+    one, other = q["wall.temperature1"], q["wall.temperature2"]
+    flows = conductance * (1 - other / one) - q["wall.entropy1"].diff(t)
+    assert sp.simplify(found.expressions["wall.temperature1"] - flows) == 0
+    balance = found.expressions["wall.entropy1"]
+    assert balance.coeff(one) == 1 and abs(balance - one) == abs(found.method.lam_vec[0])
+
+
+def test_states_are_unknowns_with_rates():
+    """Of an amplifier with a lag, ``t U' = A e - U``."""
+    found = mse.Amplifier("a", gain=2.0, time_constant=1e-3).equations()
+    q, (gain, lag) = found.coordinates, sp.symbols("gain time_constant", real=True)
+    rate = lag * q["a.output"].diff(t) - gain * q["a.input"] + q["a.output"]
+    assert sp.expand(found.expressions["a.output"] - rate) == 0
+
+
+def test_a_parameter_and_an_effort_of_one_name_differ():
+    found = mse.Heater("heater", resistance=8.0, slope=0.004, temperature=300.0).equations()
+    assert {str(x): value for x, value in found.parameters.items()} == {
+        "resistance": 8.0,
+        "slope": 0.004,
+        "temperature_0": 300.0,
+    }
+
+
+def test_heat_beside_bodies_is_in_the_equations_of_a_system():
+    """A heater on a capacity, on a mass with a spring: rows of all of them."""
+    system, _ = slide(stiffness=50.0)
+    system.add(mse.Heater("heater", resistance=8.0, temperature=300.0))
+    system.add(mse.HeatCapacity("inside", capacity=0.5, temperature=300.0))
+    system.connect("heater.heat", "inside.heat")
+    system.connect("heater.-", system.earth)
+    names = list(system.equations(along=["guide.displacement"]).expressions)
+    assert names[:5] == [
+        "guide.displacement",
+        "heater.charge",
+        "heater.entropy",
+        "heater.temperature",
+        "inside.entropy",
+    ]
