@@ -212,8 +212,9 @@ class ClosedModel(Result):
     def modes(self) -> Modes:
         """All closed modes: Newton's method on ``det(1 + C P) = 0`` with exact delays and losses, counted by Nyquist's criterion.
 
-        Of sampled loops they are the poles of the plant that is discretized exactly, ``s = ln(z)/dt``, without its losses.  A
-        delay has more poles, far in the left half plane: those next to the poles of a rational function in its place are found.
+        Of sampled loops they are ``s = ln(z)/dt`` of the plant that is discretized exactly, with its losses; what swings faster
+        than half the sampling rate appears below it.  A delay has more poles, far in the left half plane: those next to the
+        poles of a rational function in its place are found.
 
         Returns
         -------
