@@ -301,6 +301,8 @@ class ClosedModel(Result):
         ------
         ModelError
             A frequency is not finite, negative or above half the sampling rate.
+        SingularResponseError
+            The open response or a controller is infinite at a frequency.
         """
         f = np.atleast_1d(frequencies(self.name, frequencies_hz))
         top = self.plant.highest / (2 * np.pi)
@@ -308,7 +310,7 @@ class ClosedModel(Result):
             raise refusal(
                 self.name, "frequency", float(f.max()), f"at most half the sampling rate, {top:.6g} Hz", unit="Hz"
             )
-        gain = self.plant.gain(2 * np.pi * f)
+        gain = self.plant.gain(2 * np.pi * f, beside=False)
         return {name: broken(gain, a) for a, name in enumerate(self.links.actuators)}
 
     # -- time -------------------------------------------------------------------------------------------------

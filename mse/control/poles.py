@@ -30,7 +30,7 @@ from ..linear.stiffness_parts import JoinedParts, ListedParts
 from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .controller import Controller, realized, sampled, without_delay
-from .links import Links
+from .links import Links, finite
 from .motions import Motions
 
 # With a hundredth and a hundred times of each tests/control/test_poles.py passes:
@@ -68,12 +68,14 @@ class Plant:
         self._shifted = 0.0, model
 
     # -- loop gain --------------------------------------------------------------------------------------------
-    def gain(self, w: np.ndarray, shift: float = 0.0) -> np.ndarray:
-        """``C P`` (f, a, a) at ``s = shift + i w``; at an undamped resonance it is that beside it."""
-        return self.links.at(shift + 1j * w) @ self.response(w, shift)
+    def gain(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
+        """``C P`` (f, a, a) at ``s = shift + i w``; where it is infinite that ``beside`` it, or SingularResponseError."""
+        return finite(self.model_name, self.links.at(shift + 1j * w), w, beside) @ self.response(
+            w, shift, beside=beside
+        )
 
-    def response(self, w: np.ndarray, shift: float = 0.0) -> np.ndarray:
-        """P (f, s, a) at ``s = shift + i w``; at an undamped resonance it is that beside it."""
+    def response(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
+        """P (f, s, a) at ``s = shift + i w``; at an undamped resonance that ``beside`` it, or SingularResponseError."""
         if self._shifted[0] != shift:
             self._shifted = shift, shifted(self.model, shift) if shift else self.model
         try:
@@ -86,6 +88,8 @@ class Plant:
                 progress=False,
             ).values
         except SingularResponseError:
+            if not beside:
+                raise
             if len(w) == 1:
                 return self.response(w * (1.0 + DEPENDENT), shift)
             half = len(w) // 2

@@ -15,10 +15,11 @@ import numpy as np
 
 from ..analysis.time.massless import condense
 from ..analysis.time.state_space import StateSpace
+from ..errors import SingularResponseError
 from ..linear.independent import independent
 from ..numerics.precision import APART, DEPENDENT
 from .controller import sampled
-from .links import Links
+from .links import Links, finite
 from .motions import Motions
 from .poles import Exact, Plant, Poles, coordinates_of, eigen_with_rounding, joined, solved, unit
 from .time import continuous
@@ -60,13 +61,21 @@ class SampledPlant:
     def _in_time(self) -> Motions:
         return Motions.continuous(self._discrete)
 
-    def gain(self, w: np.ndarray, shift: float = 0.0) -> np.ndarray:
-        """``C P`` (f, a, a) at ``z = e^((shift + i w) dt)``."""
+    def gain(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
+        """``C P`` (f, a, a) at ``z = e^((shift + i w) dt)``; where it is infinite ``beside`` it, or SingularResponseError."""
         s = shift + 1j * w
+        infinite = self._motions.infinite(np.exp(s * self.dt))
+        if infinite.any() and not beside:
+            hz = w[np.argmax(infinite)] / (2 * np.pi)
+            raise SingularResponseError(
+                f"{self.model_name}: the loop gain from sample to sample is infinite at {hz:.12g} Hz, where a motion "
+                "without damping swings, or appears by sampling; expected a frequency off it; move the frequency, or add damping"
+            )
+        s = np.where(infinite, s * (1.0 + DEPENDENT), s)
         p = self._damped(s)
         if self._lossy:
             p = p + self._of_loss(s, first=True)
-        return self.links.at_samples(np.exp(s * self.dt)) @ p
+        return finite(self.model_name, self.links.at_samples(np.exp(s * self.dt)), w, beside) @ p
 
     # -- P(z) ---------------------------------------------------------------------------------------------------
     def _damped(self, s: np.ndarray) -> np.ndarray:
