@@ -35,7 +35,7 @@ from .poles import Plant
 from .response import closed_response
 from .samples import SampledPlant
 from .stability import checked_modes, growth, unstable_count
-from .time import simulate_sampled, state_space
+from .time import SampledLoop, simulate_sampled, state_space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -427,12 +427,15 @@ class ClosedModel(Result):
         initial: Mapping[str, float] | None = None,
         progress: bool | Callable[[Progress], object] = True,
     ) -> StepLoop:
-        """Time evolution step by step with continuous loops closed, and a further controller in between.
+        """Time evolution step by step with loops closed, and a further controller in between.
+
+        Sampled controllers read and command at the start of those steps that are samples, after inputs were set; outputs between
+        two steps are those with their new commands.  A compiled controller of :meth:`.StepLoop.run` acts before them.
 
         Parameters
         ----------
         dt : float, s
-            The step; inputs keep their values over it.
+            The step, of which sampled controllers have a whole number; inputs keep their values over it.
         inputs, outputs : sequence of str, optional
             Names of the inputs and outputs wanted; all if left out.
         initial : mapping, optional
@@ -448,9 +451,10 @@ class ClosedModel(Result):
         Raises
         ------
         ModelError
-            As for :meth:`state_space`.
+            As for :meth:`state_space`, of continuous controllers; dt does not fit the sampling time.
         """
-        return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, progress=progress)
+        options: dict[str, Any] = {"inputs": inputs, "outputs": outputs, "initial": initial, "progress": progress}
+        return StepLoop(self, dt=dt, **options) if self.links.dt is None else SampledLoop(self, dt=dt, **options)
 
     # -- display ----------------------------------------------------------------------------------------------
     def table(self) -> Table:
