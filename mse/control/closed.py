@@ -20,6 +20,7 @@ from ..analysis.time.simulate import simulate
 from ..analysis.time.state_space import StateSpace
 from ..analysis.time.step_loop import StepLoop
 from ..display import Table
+from ..elsewhere import arguments_by_name
 from ..errors import MseError
 from ..linear.linear_model import LinearModel
 from ..numerics.blas_threads import one_thread
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 NOISE, COMMAND = " noise", " command"  # behind the names of sensors and of actuators
 
 
+@arguments_by_name
 class ClosedModel(Result):
     """A linear model with loops ``u = -C y``; made by :meth:`.LinearModel.feedback`.
 
@@ -412,11 +414,7 @@ class ClosedModel(Result):
                 self, duration=duration, dt=dt, inputs=inputs, hold=hold, outputs=outputs, initial=initial,
                 progress=progress,
             )  # fmt: skip
-        if hold not in (None, "zoh"):
-            raise refusal(
-                self.name, "hold", hold, "'zoh': with sampled controllers inputs keep their values over a step"
-            )
-        return simulate_sampled(self, (duration, dt), inputs, outputs, initial, progress)
+        return simulate_sampled(self, (duration, dt), inputs, outputs, initial, hold, progress)
 
     def step_loop(
         self,
@@ -453,8 +451,8 @@ class ClosedModel(Result):
         ModelError
             As for :meth:`state_space`, of continuous controllers; dt does not fit the sampling time.
         """
-        options: dict[str, Any] = {"inputs": inputs, "outputs": outputs, "initial": initial, "progress": progress}
-        return StepLoop(self, dt=dt, **options) if self.links.dt is None else SampledLoop(self, dt=dt, **options)
+        kind = StepLoop if self.links.dt is None else SampledLoop
+        return kind(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, progress=progress)
 
     # -- display ----------------------------------------------------------------------------------------------
     def table(self) -> Table:

@@ -131,17 +131,21 @@ def checked_modes(name: str, plant: Plant | SampledPlant, model: LinearModel) ->
             "the same number; poles are near each other or lie far beyond the frequencies of the plant: simplify the "
             "controller, or shorten its delay"
         )
-    notes = [f"{by_poles} poles grow among those that the loops move, by their values and by Nyquist's criterion"]
+    notes = [f"{_grow(by_poles)} among those that the loops move, by their values and by Nyquist's criterion"]
     return _modes(name, model, found, s, rounding, undetermined, notes)
 
 
 def growth(closed: ClosedModel) -> str:
     """Who moves in the motions that grow, in words."""
     if closed.linear.members:
-        return f"{unstable_count(closed.plant)} poles grow"
+        return f"{_grow(unstable_count(closed.plant))} by Nyquist's criterion, which does not say who moves"
     grow = [mode for mode in closed.modes() if mode.unstable]
     told = ", ".join(f"{mode.frequency_hz:.4g} Hz ({mode.participants() or 'a controller'})" for mode in grow)
     return f"motions grow at {told}"
+
+
+def _grow(count: int) -> str:
+    return f"{count} pole{'s' if count != 1 else ''} grow{'' if count != 1 else 's'}"
 
 
 def _noise(moved: np.ndarray, rounding: np.ndarray, open_: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from ..errors import ImproperModelError, ModelError
 from ..linear.linear_model import LinearModel
 from ..numerics.precision import NOTHING
 from ..progress.tasks import Show
-from ..validation.arguments import mapping, positions
+from ..validation.arguments import mapping, positions, refusal
 from .controller import realized, sampled
 from .links import Links
 from .poles import algebraic
@@ -253,11 +253,13 @@ class SampledLoop(StepLoop):
 
 def simulate_sampled(
     closed: ClosedModel, times: tuple[float, float], inputs: Mapping[str, Input] | None, outputs: Sequence[str] | None,
-    initial: Mapping[str, float] | None, progress: Show,
+    initial: Mapping[str, float] | None, hold: str | None, progress: Show,
 ) -> TimeResponse:  # fmt: skip
     """A run over (duration, dt) with sampled controllers; inputs are held over each step."""
     from ..kernels.control import filters
 
+    if hold not in (None, "zoh"):
+        raise refusal(closed.name, "hold", hold, "'zoh': with sampled controllers inputs keep their values over a step")
     steps, dt = checked_times(closed, *times)
     given = mapping(closed.name, "inputs", inputs, "functions of time or samples by input")
     loop = SampledLoop(closed, dt=dt, inputs=list(given), outputs=outputs, initial=initial, progress=progress)

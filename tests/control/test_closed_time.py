@@ -196,6 +196,11 @@ def test_steps_that_do_not_fit_a_sampling_time_are_refused():
         free_mass().feedback({PAIR: sampled_pd(1e5)}).simulate(duration=50.0, dt=5e-3, initial={"mass.x": 1.0})
 
 
+def test_an_unknown_argument_is_refused_with_those_that_there_are():
+    with pytest.raises(TypeError, match=r"simulate\(\) has no argument 'record' \(known: dt, duration, hold"):
+        two_loops().simulate(duration=1.0, dt=0.1, record="run")
+
+
 @numba.njit
 def _pushing(outputs, inputs, memory, time):
     inputs[0] = memory[0] * np.cos(3.0 * time)

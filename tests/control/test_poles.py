@@ -300,7 +300,10 @@ def test_stiffness_that_depends_on_frequency_is_judged_by_the_count_alone():
     assert verdicts[0] and not verdicts[-1]
     with pytest.raises(ModelError, match="rubber has no state space, from which closed poles are found"):
         of_both[0].modes()
-    assert "UNSTABLE: 2 poles grow" in repr(of_both[0])
+    assert "UNSTABLE: 2 poles grow by Nyquist's criterion, which does not say who moves" in repr(of_both[0])
+    fallen = linear.feedback({("coil.fx", "probe.x"): -1e4})
+    with pytest.raises(ModelError, match="its loop is unstable, 1 pole grows by Nyquist's criterion"):
+        fallen.noise([1.0], "probe.x")
 
 
 def test_loops_without_a_solution_are_refused():
