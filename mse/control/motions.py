@@ -113,11 +113,17 @@ class Motions:
 
 
 def _moved(ss: StateSpace, form: NormalForm) -> np.ndarray:
-    """Which states (m,) belong to motions that are driven and sensed, beyond the rounding of what cancels."""
-    h = form.pairs
-    driven = np.abs(form.back @ ss.B) > DEPENDENT * (np.abs(form.back) @ np.abs(ss.B))
-    sensed = np.abs(ss.C @ form.to) > DEPENDENT * (np.abs(ss.C) @ np.abs(form.to))
-    driven, sensed = driven.any(axis=1), sensed.any(axis=0)
+    """Which states (m,) belong to motions that are driven and sensed, beyond rounding."""
+    h, (to, back) = form.pairs, ss.scaling
+    driven = _felt(form.back @ to, back @ ss.B).any(axis=1)
+    sensed = _felt((back @ form.to).T, (ss.C @ to).T).any(axis=1)
     both = (driven[:h] | driven[h : 2 * h]) & (sensed[:h] | sensed[h : 2 * h])
     # but for the state that makes pairs of real motions complete
     return np.concatenate([both, both, np.ones(len(form.rest), dtype=bool)]) & form.to.any(axis=0)
+
+
+def _felt(motions: np.ndarray, channels: np.ndarray) -> np.ndarray:
+    """Which products (m, k) of motions (m, n) and channels (n, k) are more than cancels in them, and than rounding of motions."""
+    cancels = DEPENDENT * (np.abs(motions) @ np.abs(channels))
+    sizes = np.linalg.norm(motions, axis=1)[:, None] * np.linalg.norm(channels, axis=0)
+    return np.abs(motions @ channels) > np.maximum(cancels, left_by_rounding(len(channels)) * sizes)

@@ -189,8 +189,10 @@ class Plant:
         """The same by Newton's method on T, without those that are found twice or not again."""
         upper = values.imag >= 0.0
         values, shapes, rounding, moved = values[upper].astype(complex), shapes[:, upper], rounding[upper], moved[upper]
-        still = np.abs(values) <= rounding
-        out = [(0.0j, unit(shapes[:, k]), rounding[k], moved[k]) for k in np.flatnonzero(still)]
+        values[np.abs(values) <= rounding] = 0.0
+        # nothing of what a loop does not move is approximate without losses
+        still = (values == 0.0) | (~moved & (not self.model.losses))
+        out = [(values[k], unit(shapes[:, k]), rounding[k], moved[k]) for k in np.flatnonzero(still)]
         out += Exact(self.dynamics, self.links).poles(
             values[~still], shapes[:, ~still], rounding[~still], moved[~still]
         )

@@ -109,6 +109,25 @@ def test_free_motions_that_the_loop_does_not_move_stay_free():
     assert [mode.participants() for mode in swinging] == ["body.x 100 %"]
 
 
+def test_motions_along_other_axes_are_not_moved_and_keep_their_poles():
+    """Five bodies in a row along x, a loop with delay along x: of 30 motions five are moved, the others are as without it."""
+    system, last = mse.MSystem("row", gravity=(0, 0, 0)), None
+    for j in range(5):
+        body = system.add(mse.RigidBody(f"b{j}", mass=1.0 + 0.1 * j, inertia=0.1, at=mse.Pose.dx(0.1 * j)))
+        rates = {"stiffness": (1e3,) * 3 + (40.0,) * 3, "damping": (1e-2,) * 3 + (1e-3,) * 3}
+        system.add(mse.Bushing(f"k{j}", **rates), between=(last or system.ground, body))
+        last = body
+    system.add(mse.ForceActuator("coil"), between=(system.ground, last))
+    system.add(mse.PositionSensor("probe"), between=(last, system.ground))
+    linear = system.find_working_point().linearize()
+    found = linear.feedback({("coil.fx", "probe.x"): damper()}).plant.poles
+    others, before = found.values[~found.moved], linear.modes(damped=True).eigenvalues
+    assert len(others) == 50
+    np.testing.assert_allclose(others.imag.max(), before.imag.max(), rtol=1e-10)
+    for pole in others[others.imag > 0.0]:
+        assert nearest(before, pole) == pytest.approx(pole, rel=1e-10)
+
+
 def test_springs_by_feedback_on_undamped_motions_neither_grow_nor_decay():
     closed = chain(8, damping=0.0).feedback({("m2.x", "m2.x"): 300.0, ("m7.x", "m7.x"): 50.0})
     modes = closed.modes()
