@@ -49,6 +49,7 @@ UPWARD = {
     "results.Result.save",
     "results.Result.to_pandas",
     "results.Result.to_xarray",
+    "analysis.frequency.response.FrequencyResponse.to_control",
     "analysis.time.state_space.StateSpace.control_names",
     "analysis.time.state_space.StateSpace.reduced",
     "analysis.time.state_space.StateSpace.to_control",

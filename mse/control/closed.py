@@ -20,6 +20,7 @@ from ..analysis.time.simulate import simulate
 from ..analysis.time.state_space import StateSpace
 from ..analysis.time.step_loop import StepLoop
 from ..display import Table
+from ..elsewhere import arguments_by_name
 from ..errors import MseError
 from ..linear.linear_model import LinearModel
 from ..numerics.blas_threads import one_thread
@@ -35,7 +36,7 @@ from .poles import Plant
 from .response import closed_response
 from .samples import SampledPlant
 from .stability import checked_modes, growth, unstable_count
-from .time import simulate_sampled, state_space
+from .time import SampledLoop, simulate_sampled, state_space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 NOISE, COMMAND = " noise", " command"  # behind the names of sensors and of actuators
 
 
+@arguments_by_name
 class ClosedModel(Result):
     """A linear model with loops ``u = -C y``; made by :meth:`.LinearModel.feedback`.
 
@@ -212,8 +214,9 @@ class ClosedModel(Result):
     def modes(self) -> Modes:
         """All closed modes: Newton's method on ``det(1 + C P) = 0`` with exact delays and losses, counted by Nyquist's criterion.
 
-        Of sampled loops they are the poles of the plant that is discretized exactly, ``s = ln(z)/dt``, without its losses.  A
-        delay has more poles, far in the left half plane: those next to the poles of a rational function in its place are found.
+        Of sampled loops they are ``s = ln(z)/dt`` of the plant that is discretized exactly, with its losses; what swings faster
+        than half the sampling rate appears below it.  A delay has more poles, far in the left half plane: those next to the
+        poles of a rational function in its place are found.
 
         Returns
         -------
@@ -300,6 +303,8 @@ class ClosedModel(Result):
         ------
         ModelError
             A frequency is not finite, negative or above half the sampling rate.
+        SingularResponseError
+            The open response or a controller is infinite at a frequency.
         """
         f = np.atleast_1d(frequencies(self.name, frequencies_hz))
         top = self.plant.highest / (2 * np.pi)
@@ -307,7 +312,7 @@ class ClosedModel(Result):
             raise refusal(
                 self.name, "frequency", float(f.max()), f"at most half the sampling rate, {top:.6g} Hz", unit="Hz"
             )
-        gain = self.plant.gain(2 * np.pi * f)
+        gain = self.plant.gain(2 * np.pi * f, beside=False)
         return {name: broken(gain, a) for a, name in enumerate(self.links.actuators)}
 
     # -- time -------------------------------------------------------------------------------------------------
@@ -409,11 +414,7 @@ class ClosedModel(Result):
                 self, duration=duration, dt=dt, inputs=inputs, hold=hold, outputs=outputs, initial=initial,
                 progress=progress,
             )  # fmt: skip
-        if hold not in (None, "zoh"):
-            raise refusal(
-                self.name, "hold", hold, "'zoh': with sampled controllers inputs keep their values over a step"
-            )
-        return simulate_sampled(self, (duration, dt), inputs, outputs, initial, progress)
+        return simulate_sampled(self, (duration, dt), inputs, outputs, initial, hold, progress)
 
     def step_loop(
         self,
@@ -424,12 +425,15 @@ class ClosedModel(Result):
         initial: Mapping[str, float] | None = None,
         progress: bool | Callable[[Progress], object] = True,
     ) -> StepLoop:
-        """Time evolution step by step with continuous loops closed, and a further controller in between.
+        """Time evolution step by step with loops closed, and a further controller in between.
+
+        Sampled controllers read and command at the start of those steps that are samples, after inputs were set; outputs between
+        two steps are those with their new commands.  A compiled controller of :meth:`.StepLoop.run` acts before them.
 
         Parameters
         ----------
         dt : float, s
-            The step; inputs keep their values over it.
+            The step, of which sampled controllers have a whole number; inputs keep their values over it.
         inputs, outputs : sequence of str, optional
             Names of the inputs and outputs wanted; all if left out.
         initial : mapping, optional
@@ -445,9 +449,10 @@ class ClosedModel(Result):
         Raises
         ------
         ModelError
-            As for :meth:`state_space`.
+            As for :meth:`state_space`, of continuous controllers; dt does not fit the sampling time.
         """
-        return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, progress=progress)
+        kind = StepLoop if self.links.dt is None else SampledLoop
+        return kind(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, progress=progress)
 
     # -- display ----------------------------------------------------------------------------------------------
     def table(self) -> Table:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ModelError, SingularResponseError, UnknownNameError
 from ..linear.linear_model import LinearModel
 from ..numerics.precision import DEPENDENT
 from ..validation.arguments import find, mapping, names, new_name, refusal, shown
@@ -83,6 +83,17 @@ class Links:
             polynomials += [x.polynomial] * len(read)
             row, column = i.stop, j.stop
         return Realization(a, b, c, d), np.concatenate(sensors), polynomials
+
+
+def finite(name: str, c: np.ndarray, w: np.ndarray, beside: bool = False) -> np.ndarray:
+    """Controllers c (f, a, s) at rates w (f,); SingularResponseError where one is infinite, unless ``beside`` will do."""
+    infinite = ~np.isfinite(c).all(axis=(1, 2))
+    if infinite.any() and not beside:
+        raise SingularResponseError(
+            f"{name}: a controller is infinite at {w[np.argmax(infinite)] / (2 * np.pi):.12g} Hz, where it has a pole; expected "
+            "frequencies off it; leave this one out"
+        )
+    return c
 
 
 def linked(model: LinearModel, loops: Loops, name: str, before: Sequence[Link]) -> tuple[Link, ...]:

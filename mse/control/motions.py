@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..analysis.time.normal_form import NormalForm, normal_form
 from ..analysis.time.state_space import StateSpace
 from ..analysis.time.steps import Step
-from ..numerics.precision import DEPENDENT
+from ..numerics.precision import DEPENDENT, left_by_rounding
 
 # Time (s) in which free motions are measured: it is the unit in which their rates are compared with nothing
 # (tests/control/test_poles.py::test_free_motions_that_the_loop_does_not_move_stay_free).
@@ -74,13 +75,30 @@ class Motions:
         own = shapes.any(axis=0)  # a pair of real motions may have an empty state
         return values[own], shapes[:, own]
 
+    @cached_property
+    def _kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs (4, k) that a loop moves, and columns of c and rows of b of their first and second states (2, k)."""
+        h = self.pairs.shape[1]
+        on = np.flatnonzero(self.moved[:h] | self.moved[h : 2 * h])
+        return self.pairs[:, on], on, h + on
+
+    def infinite(self, x: np.ndarray) -> np.ndarray:
+        """At which x (f,) there is a pole of what the loop moves, to rounding."""
+        p0, p1, p2, p3 = self._kept[0]
+        x = x[:, None]
+        first, second = x - p0, x - p3
+        terms = (np.abs(x) + np.abs(p0)) * np.abs(second) + (np.abs(x) + np.abs(p3)) * np.abs(first)
+        found = np.abs(first * second - p1 * p2) <= left_by_rounding() * (terms + 2.0 * np.abs(p1 * p2))
+        values = np.linalg.eigvals(self.rest)
+        of_rest = np.abs(x - values) <= left_by_rounding(len(values)) * (np.abs(x) + np.abs(values))
+        return found.any(axis=1) | of_rest.any(axis=1)
+
     def at(self, x: np.ndarray) -> np.ndarray:
         """``c (x - P)^-1 b + d`` (f, o, i) at complex x (f,)."""
-        h = self.pairs.shape[1]
-        p0, p1, p2, p3 = self.pairs
+        (p0, p1, p2, p3), one, two = self._kept
         first, second = x[:, None] - p0, x[:, None] - p3
         over = 1.0 / (first * second - p1 * p2)
-        c1, c2, b1, b2 = self.c[:, :h], self.c[:, h : 2 * h], self.b[:h], self.b[h : 2 * h]
+        c1, c2, b1, b2 = self.c[:, one], self.c[:, two], self.b[one], self.b[two]
 
         def products(c: np.ndarray, b: np.ndarray) -> np.ndarray:
             return c.T[:, :, None] * b[:, None, :]
@@ -88,17 +106,24 @@ class Motions:
         out = np.tensordot(second * over, products(c1, b1), 1) + np.tensordot(first * over, products(c2, b2), 1)
         out += np.tensordot(over, products(c1 * p1, b2) + products(c2 * p2, b1), 1)
         if len(self.rest):
+            h = self.pairs.shape[1]
             inverse = np.linalg.solve(x[:, None, None] * np.eye(len(self.rest)) - self.rest, self.b[None, 2 * h :])
             out += self.c[:, 2 * h :] @ inverse
         return out + self.d
 
 
 def _moved(ss: StateSpace, form: NormalForm) -> np.ndarray:
-    """Which states (m,) belong to motions that are driven and sensed, beyond the rounding of what cancels."""
-    h = form.pairs
-    driven = np.abs(form.back @ ss.B) > DEPENDENT * (np.abs(form.back) @ np.abs(ss.B))
-    sensed = np.abs(ss.C @ form.to) > DEPENDENT * (np.abs(ss.C) @ np.abs(form.to))
-    driven, sensed = driven.any(axis=1), sensed.any(axis=0)
+    """Which states (m,) belong to motions that are driven and sensed, beyond rounding."""
+    h, (to, back) = form.pairs, ss.scaling
+    driven = _felt(form.back @ to, back @ ss.B).any(axis=1)
+    sensed = _felt((back @ form.to).T, (ss.C @ to).T).any(axis=1)
     both = (driven[:h] | driven[h : 2 * h]) & (sensed[:h] | sensed[h : 2 * h])
     # but for the state that makes pairs of real motions complete
     return np.concatenate([both, both, np.ones(len(form.rest), dtype=bool)]) & form.to.any(axis=0)
+
+
+def _felt(motions: np.ndarray, channels: np.ndarray) -> np.ndarray:
+    """Which products (m, k) of motions (m, n) and channels (n, k) are more than cancels in them, and than rounding of motions."""
+    cancels = DEPENDENT * (np.abs(motions) @ np.abs(channels))
+    sizes = np.linalg.norm(motions, axis=1)[:, None] * np.linalg.norm(channels, axis=0)
+    return np.abs(motions @ channels) > np.maximum(cancels, left_by_rounding(len(channels)) * sizes)

@@ -10,6 +10,8 @@ method for a vector and its eigenvalue: P. M. Anselone, L. B. Rall, Numer. Math.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,12 +23,14 @@ from ..analysis.frequency.response import frequency_response
 from ..analysis.time.massless import Condensed, condense
 from ..errors import ImproperModelError, ModelError, SingularResponseError
 from ..linear.independent import independent
-from ..linear.linear_model import LinearModel
+from ..linear.linear_model import DynamicMember, LinearModel
 from ..linear.losses import loss_factors
+from ..linear.skew_parts import CIRCULATORY
+from ..linear.stiffness_parts import JoinedParts, ListedParts
 from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
-from .controller import Controller, realized, without_delay
-from .links import Links
+from .controller import Controller, realized, sampled, without_delay
+from .links import Links, finite
 from .motions import Motions
 
 # With a hundredth and a hundred times of each tests/control/test_poles.py passes:
@@ -61,17 +65,22 @@ class Plant:
         self.model, self.links = model, links
         self.model_name = model.name
         self._coordinates = independent(model)
+        self._shifted = 0.0, model
 
     # -- loop gain --------------------------------------------------------------------------------------------
-    def gain(self, w: np.ndarray, model: LinearModel | None = None, shift: float = 0.0) -> np.ndarray:
-        """``C P`` (f, a, a) at ``s = shift + i w``, for a model that has the shift in its matrices.
+    def gain(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
+        """``C P`` (f, a, a) at ``s = shift + i w``; where it is infinite that ``beside`` it, or SingularResponseError."""
+        return finite(self.model_name, self.links.at(shift + 1j * w), w, beside) @ self.response(
+            w, shift, beside=beside
+        )
 
-        At an undamped resonance it is that beside it.
-        """
-        model = self.model if model is None else model
+    def response(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
+        """P (f, s, a) at ``s = shift + i w``; at an undamped resonance that ``beside`` it, or SingularResponseError."""
+        if self._shifted[0] != shift:
+            self._shifted = shift, shifted(self.model, shift) if shift else self.model
         try:
-            p = frequency_response(
-                model,
+            return frequency_response(
+                self._shifted[1],
                 w / (2 * np.pi),
                 inputs=self.links.actuators,
                 outputs=self.links.sensors,
@@ -79,11 +88,12 @@ class Plant:
                 progress=False,
             ).values
         except SingularResponseError:
+            if not beside:
+                raise
             if len(w) == 1:
-                return self.gain(w * (1.0 + DEPENDENT), model, shift)
+                return self.response(w * (1.0 + DEPENDENT), shift)
             half = len(w) // 2
-            return np.concatenate([self.gain(x, model, shift) for x in (w[:half], w[half:])])
-        return self.links.at(shift + 1j * w) @ p
+            return np.concatenate([self.response(x, shift) for x in (w[:half], w[half:])])
 
     @cached_property
     def _equations(self) -> Equations:
@@ -179,49 +189,74 @@ class Plant:
         """The same by Newton's method on T, without those that are found twice or not again."""
         upper = values.imag >= 0.0
         values, shapes, rounding, moved = values[upper].astype(complex), shapes[:, upper], rounding[upper], moved[upper]
-        swinging = np.flatnonzero(np.abs(values) > rounding)
-        found, motions, good = _Exact(self).refined(values[swinging], shapes[:, swinging].astype(complex))
-        out = [
-            (0.0j, unit(shapes[:, k]), rounding[k], moved[k]) for k in np.setdiff1d(np.arange(len(values)), swinging)
-        ]
-        for s, q, k in zip(found[good], motions[:, good].T, swinging[good], strict=True):
-            if not any(abs(s - t) <= DEPENDENT * abs(t) and abs(np.vdot(q, x)) >= 1.0 - DEPENDENT for t, x, *_ in out):
-                out.append((s, q, rounding[k], moved[k]))
+        values[np.abs(values) <= rounding] = 0.0
+        # nothing of what a loop does not move is approximate without losses
+        still = (values == 0.0) | (~moved & (not self.model.losses))
+        out = [(values[k], unit(shapes[:, k]), rounding[k], moved[k]) for k in np.flatnonzero(still)]
+        out += Exact(self.dynamics, self.links).poles(
+            values[~still], shapes[:, ~still], rounding[~still], moved[~still]
+        )
         out += [(s.conjugate(), q.conj(), r, own) for s, q, r, own in out if s.imag > 0.0]
-        none = np.zeros((len(shapes), 0), dtype=complex)
-        return (
-            np.array([x[0] for x in out], dtype=complex), np.stack([x[1] for x in out], axis=1) if out else none,
-            np.array([x[2] for x in out]), np.array([x[3] for x in out], dtype=bool),
-        )  # fmt: skip
+        return joined(out, len(shapes))
 
 
-class _Exact:
-    """T(s) of a plant and its controllers, and the poles next to given ones."""
+#: A pole, its motion (n,), its rounding, and whether the loop moves it.
+Pole = tuple[complex, np.ndarray, float, bool]
 
-    def __init__(self, plant: Plant):
-        self._plant, links = plant, plant.links
-        (self._a, self._b, self._c, self._d, _), self._sensors, self._polynomials = links.stacked(realized)
-        # of each input of a controller, and of each of its states
-        self._delays = np.concatenate([np.full(len(x.sensors), x.controller.delay) for x in links.all])
-        self._late = np.concatenate([np.full(len(realized(x.controller).A), x.controller.delay) for x in links.all])
 
-    def at(self, s: np.ndarray) -> np.ndarray:
-        """T (f, n, n) at complex rates (f,)."""
-        z, b, c, d = self._plant.dynamics(s)
+def joined(found: Sequence[Pole], n: int) -> Poles:
+    """Poles one by one, with motions of n coordinates, as arrays."""
+    return Poles(
+        np.array([x[0] for x in found], dtype=complex),
+        np.stack([x[1] for x in found], axis=1) if found else np.zeros((n, 0), dtype=complex),
+        np.array([x[2] for x in found]), np.array([x[3] for x in found], dtype=bool),
+    )  # fmt: skip
+
+
+class Exact:
+    """T(s) of loops around ``Z q = b u, y = c q + d u``, and the poles next to given ones.
+
+    ``dynamics(s)`` are Z, b, c and d at complex rates (f,); the first inputs and outputs are the actuators and sensors of the
+    loops.  Sampled controllers, with a sampling time ``dt``, have z in place of s.
+    """
+
+    def __init__(self, dynamics: Callable[[np.ndarray], tuple[np.ndarray, ...]], links: Links, dt: float | None = None):
+        self._dynamics, self._links, self._dt = dynamics, links, dt
+        of = realized if dt is None else sampled
+        (self._a, self._b, self._c, self._d, _), self._sensors, self._polynomials = links.stacked(of)
+        # of each input of a controller, and of each of its states; those of sampled ones are states or in the dynamics
+        delays = [link.controller.delay if dt is None else 0.0 for link in links.all]
+        self._delays = np.concatenate([np.full(len(x.sensors), by) for x, by in zip(links.all, delays, strict=True)])
+        self._late = np.concatenate(
+            [np.full(len(of(x.controller).A), by) for x, by in zip(links.all, delays, strict=True)]
+        )
+
+    def closed(self, s: np.ndarray) -> tuple[np.ndarray, ...]:
+        """T (f, n, n) at complex rates (f,), and b, c, d of all inputs and outputs with the loops closed."""
+        z, b, c, d = self._dynamics(s)
         s = s[:, None, None]
+        x = s if self._dt is None else np.exp(s * self._dt)
         weight = np.concatenate([np.polyval(x, s) for x in self._polynomials], axis=1)
-        c, d = weight * c[:, self._sensors], weight * d[:, self._sensors]
+        seen, felt = weight * c[:, self._sensors], weight * d[:, self._sensors]
         direct = self._d * np.exp(-s * self._delays)
-        n, m, a = z.shape[1], len(self._a), b.shape[2]
+        n, m, a = z.shape[1], len(self._a), len(self._links.actuators)
+        into = np.concatenate([b, self._b @ felt, -direct @ felt], axis=1)
         out = np.zeros((len(s), n + m + a, n + m + a), dtype=complex)
         own, u = slice(n, n + m), slice(n + m, None)
-        out[:, :n, :n], out[:, :n, u] = z, -b
-        out[:, own, :n], out[:, own, own], out[:, own, u] = -self._b @ c, s * np.eye(m) - self._a, -self._b @ d
-        out[:, u, :n], out[:, u, own], out[:, u, u] = (
-            direct @ c,
-            self._c * np.exp(-s * self._late),
-            np.eye(a) + direct @ d,
-        )
+        out[:, :n, :n] = z
+        out[:, own, :n], out[:, own, own] = -self._b @ seen, x * np.eye(m) - self._a
+        out[:, u, :n], out[:, u, own] = direct @ seen, self._c * np.exp(-s * self._late)
+        out[:, :, u] = -into[:, :, :a]
+        out[:, u, u] += np.eye(a)
+        return out, into, np.concatenate([c, np.zeros((*c.shape[:2], m)), d[:, :, :a]], axis=2), d
+
+    def poles(self, s: np.ndarray, shapes: np.ndarray, rounding: np.ndarray, moved: np.ndarray) -> list[Pole]:
+        """Poles next to given ones (k,) with motions (n, k), without those that are found twice or not again."""
+        found, motions, good = self.refined(s.astype(complex), shapes.astype(complex))
+        out: list[Pole] = []
+        for s, q, k in zip(found[good], motions[:, good].T, np.flatnonzero(good), strict=True):
+            if not any(abs(s - t) <= DEPENDENT * abs(t) and abs(np.vdot(q, x)) >= 1.0 - DEPENDENT for t, x, *_ in out):
+                out.append((s, q, rounding[k], moved[k]))
         return out
 
     def refined(self, s: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -233,16 +268,19 @@ class _Exact:
         found, motions, good = (np.concatenate(x) for x in zip(*parts, strict=True))
         return found, motions.T, good
 
+    def _at(self, s: np.ndarray) -> np.ndarray:
+        return self.closed(s)[0]
+
     @np.errstate(all="ignore")  # far in the left half plane a delay makes large numbers
     def _refined(self, s: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         s, n = s.copy(), q.shape[1]
-        x = np.zeros((len(s), n + len(self._a) + len(self._plant.links.actuators)), dtype=complex)
+        x = np.zeros((len(s), self._at(s[:1]).shape[1]), dtype=complex)
         x[:, :n] = np.where(q.any(axis=1, keepdims=True), q, 1.0)
         good, waiting = np.zeros(len(s), dtype=bool), np.arange(len(s))
         for _ in range(_MOST_NEWTON):
             here, h = s[waiting], _STEP * np.abs(s[waiting])
-            slope = (self.at(here + h) - self.at(here - h)) @ x[waiting, :, None] / (2.0 * h)[:, None, None]
-            y = solved(self.at(here), slope)[:, :, 0]
+            slope = (self._at(here + h) - self._at(here - h)) @ x[waiting, :, None] / (2.0 * h)[:, None, None]
+            y = solved(self._at(here), slope)[:, :, 0]
             step = np.einsum("ij,ij->i", x[waiting].conj(), x[waiting]) / np.einsum("ij,ij->i", x[waiting].conj(), y)
             s[waiting] = here - step
             x[waiting] = y / np.abs(y).max(axis=1, keepdims=True)
@@ -335,3 +373,24 @@ def coordinates_of(condensed: Condensed, states: np.ndarray, s: np.ndarray) -> n
     r, d = len(condensed.sep.r), len(condensed.sep.d)
     moving = np.vstack([states[:r], states[2 * r : 2 * r + d]])
     return condensed.expand @ moving + condensed.expand_rates @ (s * moving)
+
+
+def shifted(model: LinearModel, shift: float) -> LinearModel:
+    """The model whose response at w is that of this one at ``s = shift + i w``: s is put into its matrices."""
+    m, velocity, n = model.full_mass, model.full_damping, model.full_mass.shape[0]
+    label = ("shift", "mass")
+    more = ListedParts.of([(label, shift * velocity + shift**2 * m)], n)
+    damping = JoinedParts(model.dampings, ListedParts.of([(label, 2.0 * shift * m)], n, "damping"))
+    skew = model.skew
+    if skew is not None:
+        turned = ListedParts.of([(("shift", CIRCULATORY), shift * skew.gyroscopic)], n)
+        skew = replace(skew, circulatory=JoinedParts(skew.circulatory, turned))
+    members = tuple(_shifted(member, shift) for member in model.members)
+    return replace(model, dampings=damping, parts=JoinedParts(model.parts, more), skew=skew, members=members)
+
+
+def _shifted(member: DynamicMember, shift: float) -> DynamicMember:
+    def stiffness(omega: np.ndarray, loss) -> np.ndarray:
+        return member.stiffness(omega - 1j * shift, loss)
+
+    return replace(member, stiffness=stiffness)

@@ -15,6 +15,7 @@ from ..analysis.frequency.response import FrequencyResponse, frequency_response
 from ..errors import SingularResponseError
 from ..progress.tasks import Show
 from ..validation.arguments import positions
+from .links import finite
 
 if TYPE_CHECKING:
     from .closed import ClosedModel
@@ -73,13 +74,7 @@ def closed_response(
 
 def commanded(closed: ClosedModel, f: np.ndarray, p: np.ndarray, sensed: np.ndarray) -> np.ndarray:
     """``-(1 + C P)^-1 C`` times what sensors read with loops open (f, s, i), for the open responses P (f, s, a)."""
-    c = closed.links.at(2j * np.pi * f)
-    infinite = ~np.isfinite(c).all(axis=(1, 2))
-    if infinite.any():
-        raise SingularResponseError(
-            f"{closed.name}: a controller is infinite at {f[np.argmax(infinite)]:.12g} Hz, where it has a pole; expected "
-            "frequencies off it; leave this one out"
-        )
+    c = finite(closed.name, closed.links.at(2j * np.pi * f), 2 * np.pi * f)
     try:
         return -np.linalg.solve(np.eye(p.shape[2]) + c @ p, c @ sensed)
     except np.linalg.LinAlgError:

@@ -8,7 +8,6 @@ detours: the shift passes them.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +15,7 @@ import numpy as np
 from ..analysis.frequency.resonance_grid import about
 from ..analysis.modes.result import Columns, Modes, growing
 from ..errors import ModelError
-from ..linear.linear_model import DynamicMember, LinearModel
-from ..linear.losses import told
-from ..linear.skew_parts import CIRCULATORY
-from ..linear.stiffness_parts import JoinedParts, ListedParts
+from ..linear.linear_model import LinearModel
 from ..numerics.precision import DEPENDENT, NOTHING
 from .poles import Plant, Poles
 from .samples import SampledPlant
@@ -76,10 +72,9 @@ def count(plant: Plant | SampledPlant, closed: np.ndarray, shift: float) -> int:
     name = plant.model_name
     known = np.concatenate([plant.open, closed])
     low, high = ends(plant, known)
-    model = shifted(plant.model, shift) if isinstance(plant, Plant) else None
 
     def determinant(w: np.ndarray) -> np.ndarray:
-        gain = plant.gain(w, shift=shift) if model is None else plant.gain(w, model, shift)
+        gain = plant.gain(w, shift)
         return np.linalg.det(np.eye(gain.shape[1]) + gain)
 
     w = np.concatenate([[0.0], grid(name, known, low, high, shift)])
@@ -111,27 +106,6 @@ def known_top(poles: np.ndarray) -> float:
     return float(np.abs(poles).max(initial=0.0)) or 1.0
 
 
-def shifted(model: LinearModel, shift: float) -> LinearModel:
-    """The model whose response at w is that of this one at ``s = shift + i w``: s is put into its matrices."""
-    m, velocity, n = model.full_mass, model.full_damping, model.full_mass.shape[0]
-    label = ("shift", "mass")
-    more = ListedParts.of([(label, shift * velocity + shift**2 * m)], n)
-    damping = JoinedParts(model.dampings, ListedParts.of([(label, 2.0 * shift * m)], n, "damping"))
-    skew = model.skew
-    if skew is not None:
-        turned = ListedParts.of([(("shift", CIRCULATORY), shift * skew.gyroscopic)], n)
-        skew = replace(skew, circulatory=JoinedParts(skew.circulatory, turned))
-    members = tuple(_shifted(member, shift) for member in model.members)
-    return replace(model, dampings=damping, parts=JoinedParts(model.parts, more), skew=skew, members=members)
-
-
-def _shifted(member: DynamicMember, shift: float) -> DynamicMember:
-    def stiffness(omega: np.ndarray, loss) -> np.ndarray:
-        return member.stiffness(omega - 1j * shift, loss)
-
-    return replace(member, stiffness=stiffness)
-
-
 def unstable_count(plant: Plant) -> int:
     """Number of closed poles that grow, by Nyquist's criterion alone, on a line near the axis: where they are is not known."""
     rates = np.abs(plant.open[np.abs(plant.open) > 0.0])
@@ -157,19 +131,21 @@ def checked_modes(name: str, plant: Plant | SampledPlant, model: LinearModel) ->
             "the same number; poles are near each other or lie far beyond the frequencies of the plant: simplify the "
             "controller, or shorten its delay"
         )
-    notes = [f"{by_poles} poles grow among those that the loops move, by their values and by Nyquist's criterion"]
-    if isinstance(plant, SampledPlant) and model.losses:
-        notes.append(f"without the loss factors of {told(model.losses)}: the plant is discretized exactly without them")
+    notes = [f"{_grow(by_poles)} among those that the loops move, by their values and by Nyquist's criterion"]
     return _modes(name, model, found, s, rounding, undetermined, notes)
 
 
 def growth(closed: ClosedModel) -> str:
     """Who moves in the motions that grow, in words."""
     if closed.linear.members:
-        return f"{unstable_count(closed.plant)} poles grow"
+        return f"{_grow(unstable_count(closed.plant))} by Nyquist's criterion, which does not say who moves"
     grow = [mode for mode in closed.modes() if mode.unstable]
     told = ", ".join(f"{mode.frequency_hz:.4g} Hz ({mode.participants() or 'a controller'})" for mode in grow)
     return f"motions grow at {told}"
+
+
+def _grow(count: int) -> str:
+    return f"{count} pole{'s' if count != 1 else ''} grow{'' if count != 1 else 's'}"
 
 
 def _noise(moved: np.ndarray, rounding: np.ndarray, open_: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ from ..analysis.time.step_loop import StepLoop
 from ..errors import ImproperModelError, ModelError
 from ..linear.linear_model import LinearModel
 from ..numerics.precision import NOTHING
-from ..validation.arguments import mapping, positions
+from ..progress.tasks import Show
+from ..validation.arguments import mapping, positions, refusal
 from .controller import realized, sampled
 from .links import Links
 from .poles import algebraic
@@ -106,6 +107,7 @@ class _Driven:
     """A model whose actuators have two inputs each: what is driven from outside, and commands; and readings with noise.
 
     If ``parts`` (a,) are not all 0, commands change in that part of a step, and each has a second input, its value before that.
+    ``commands`` and ``noisy`` are the names of the commands and of the noise of sampled controllers.
     """
 
     name: str
@@ -113,8 +115,10 @@ class _Driven:
     sampled: Links
     driven: Sequence[str]
     read: Sequence[str]
+    commands: tuple[str, ...]
     noisy: tuple[str, ...]
     parts: np.ndarray
+    units: Mapping[str, str]
 
     @property
     def split(self) -> bool:
@@ -123,94 +127,143 @@ class _Driven:
 
     def state_space(self, *, inputs: None = None, outputs: None = None) -> StateSpace:
         links, plain = self.sampled, [name for name in self.driven if name in self.inner.inputs]
+        read = (name for name in self.read if name in self.inner.outputs)
         ss = self.inner.state_space(
-            inputs=list(dict.fromkeys([*links.actuators, *plain])),
-            outputs=list(dict.fromkeys([*links.sensors, *self.read])), progress=False,
+            inputs=list(dict.fromkeys([*links.actuators, *plain])), outputs=list(dict.fromkeys([*links.sensors, *read])),
+            progress=False,
         )  # fmt: skip
         # the commands first, then what is driven from outside; readings first, then what is recorded
+        asked = (*links.sensors, *self.read)
+        on = [row for row, name in enumerate(asked) if name in ss.outputs]
+        rows = [ss.outputs.index(asked[row]) for row in on]
+        c, direct = np.zeros((len(asked), len(ss.A))), np.zeros((len(asked), len(ss.inputs)))
+        c[on], direct[on] = ss.C[rows], ss.D[rows]
         columns = [ss.inputs.index(name) for name in links.actuators]
-        rows = [ss.outputs.index(name) for name in (*links.sensors, *self.read)]
-        b, d, shift = ([x[:, [k]] for k in columns] for x in (ss.B, ss.D[rows], ss.shift))
+        b, d, shift = ([x[:, [k]] for k in columns] for x in (ss.B, direct, ss.shift))
+        for column, name in zip(d, self.commands, strict=True):  # an actuator may have a continuous loop, too
+            if name in self.read:
+                column[len(links.sensors) + self.read.index(name), 0] += 1.0
         before = links.actuators if self.split else ()
         b += b[: len(before)]
         for into in (d, shift):
             into += [np.zeros_like(x) for x in into[: len(before)]]
         for name in self.driven:
             at = ss.inputs.index(name) if name in ss.inputs else None
-            for into, matrix in ((b, ss.B), (d, ss.D[rows]), (shift, ss.shift)):
+            for into, matrix in ((b, ss.B), (d, direct), (shift, ss.shift)):
                 into.append(np.zeros((len(matrix), 1)) if at is None else matrix[:, [at]])
             if name in self.noisy:
                 d[-1][self.noisy.index(name), 0] += 1.0
-        units = dict.fromkeys(self.noisy, "") | dict(zip(ss.inputs, ss.input_units, strict=True))
         return replace(
-            ss, B=np.hstack(b), C=ss.C[rows], D=np.hstack(d), shift=np.hstack(shift),
+            ss, B=np.hstack(b), C=c, D=np.hstack(d), shift=np.hstack(shift),
             inputs=(
                 *(f"{name} (commanded)" for name in links.actuators), *(f"{name} (before)" for name in before), *self.driven,
             ),
             outputs=(*(f"{name} (read)" for name in links.sensors), *self.read),
-            input_units=tuple(units[name] for name in (*links.actuators, *before, *self.driven)),
-            output_units=tuple(ss.output_units[k] for k in rows),
+            input_units=tuple(self.units[name] for name in (*links.actuators, *before, *self.driven)),
+            output_units=tuple(self.units[name] for name in asked),
         )  # fmt: skip
 
 
-class _Split(StepLoop):
-    """A loop of steps within which commands change."""
+class SampledLoop(StepLoop):
+    """Steps with sampled controllers, which act at the start of those that are samples, after inputs were set.
 
-    def __init__(self, driven: _Driven, **options):
-        self._parts = driven.parts.tolist() if driven.split else []
-        super().__init__(driven, **options)
+    Between two steps outputs are those that the controllers leave.
+    """
+
+    def __init__(
+        self, closed: ClosedModel, *, dt: float, inputs: Sequence[str] | None, outputs: Sequence[str] | None,
+        initial: Mapping[str, float] | None, progress: Show,
+    ):  # fmt: skip
+        own = Links([link for link in closed.links.all if link.controller.dt is not None])
+        dt = checked_times(closed, dt, dt)[1]
+        every = own.dt / dt
+        if abs(every - round(every)) > NOTHING * every or every < 0.5:
+            raise ModelError(
+                f"{closed.name}: its controllers are sampled every {own.dt:g} s, which is no whole number of steps of {dt:g} s; "
+                f"expected one; take a dt of {own.dt / max(np.ceil(every), 1):g} s"
+            )
+        driven = [closed.inputs[k] for k in positions(closed.name, "input", inputs, closed.inputs)]
+        asked = [closed.outputs[k] for k in positions(closed.name, "output", outputs, closed.outputs)]
+        noisy = tuple(
+            closed.inputs[len(closed.linear.inputs) + closed.links.sensors.index(name)] for name in own.sensors
+        )
+        commands = tuple(
+            closed.outputs[len(closed.linear.outputs) + closed.links.actuators.index(name)] for name in own.actuators
+        )
+        units = dict(zip(closed.inputs + closed.outputs, closed.input_units + closed.output_units, strict=True))
+        wait, parts = _whole_and_parts(own.fractions * round(every))
+        inner = continuous(closed, closed.linear)
+        plant = _Driven(closed.name, inner, own, driven, asked, commands, noisy, parts, units)
+        (a, b, c, d, _), sensors, _ = own.stacked(sampled)
+        self._parts, count = parts, len(own.actuators)
+        self._first_input, self._first_output = count * (1 + plant.split), len(own.sensors)
+        sizes = [round(every), 0.0, len(a), count, b.shape[1], count * plant.split]
+        rest = np.zeros(2 * len(a)), wait, np.zeros(count)
+        self._filters = np.concatenate([sizes, sensors, *(x.ravel() for x in (a, b, c, d)), *rest])
+        super().__init__(plant, dt=dt, initial=initial, progress=progress)
 
     def _holds(self, ss: StateSpace) -> Sequence[str | tuple[float, float]]:
-        own = [*((x, 1.0) for x in self._parts), *((0.0, x) for x in self._parts)]
+        parts = self._parts.tolist() if self._parts.any() else []
+        own = [*((x, 1.0) for x in parts), *((0.0, x) for x in parts)]
         return [*own, *super()._holds(ss)[len(own) :]]
+
+    def _controlled_inputs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs (i,) for the next step, and the memory of the controllers after it."""
+        from ..kernels.control import filters
+
+        u, memory = self._u.copy(), self._filters.copy()
+        filters(self._read(u), u, memory, self.time)
+        return u, memory
+
+    def _control(self) -> None:
+        self._u[:], self._filters[:] = self._controlled_inputs()
+
+    def _acting(self) -> np.ndarray:
+        u = self._controlled_inputs()[0]
+        late = np.flatnonzero(self._parts)
+        u[late] = u[len(self._parts) + late]
+        return u
+
+    def _try_out(self, controller: Callable, memory: np.ndarray) -> None:
+        from ..kernels.control import filters
+
+        if controller is not filters:
+            super()._try_out(controller, memory)
+
+    def _piece(self, controller: Callable, memory: np.ndarray, first: int, own, rows: tuple) -> Exception | None:
+        from ..kernels.control import before_filters, filters
+
+        if controller is filters:
+            return super()._piece(filters, self._filters, first, own, rows)
+        count = len(self._filters)
+        both = before_filters(controller, count, self._first_input, self._first_output)
+        whole = np.concatenate([self._filters, memory])
+        failed = super()._piece(both, whole, first, own, rows)
+        self._filters[:], memory[:] = whole[:count], whole[count:]
+        return failed
+
+    def _history(self, first: int, begin: np.ndarray, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
+        late = np.flatnonzero(self._parts)
+        if len(late):  # commands as they are at each time, not later in the step
+            values = values.copy()
+            change = driven[:-1, len(self._parts) + late] - driven[:-1, late]
+            values[:-1] += change @ self._ss.D[:, late].T
+        return super()._history(first, begin, values, driven)
 
 
 def simulate_sampled(
     closed: ClosedModel, times: tuple[float, float], inputs: Mapping[str, Input] | None, outputs: Sequence[str] | None,
-    initial: Mapping[str, float] | None, progress,
+    initial: Mapping[str, float] | None, hold: str | None, progress: Show,
 ) -> TimeResponse:  # fmt: skip
     """A run over (duration, dt) with sampled controllers; inputs are held over each step."""
     from ..kernels.control import filters
 
-    own = Links([link for link in closed.links.all if link.controller.dt is not None])
+    if hold not in (None, "zoh"):
+        raise refusal(closed.name, "hold", hold, "'zoh': with sampled controllers inputs keep their values over a step")
     steps, dt = checked_times(closed, *times)
-    every = own.dt / dt
-    if abs(every - round(every)) > NOTHING * every or every < 0.5:
-        raise ModelError(
-            f"{closed.name}: its controllers are sampled every {own.dt:g} s, which is no whole number of steps of {dt:g} s; "
-            f"expected one; take a dt of {own.dt / max(np.ceil(every), 1):g} s"
-        )
     given = mapping(closed.name, "inputs", inputs, "functions of time or samples by input")
-    driven = [closed.inputs[k] for k in positions(closed.name, "input", list(given), closed.inputs)]
-    asked = [closed.outputs[k] for k in positions(closed.name, "output", outputs, closed.outputs)]
-    inner = continuous(closed, closed.linear)
-    read = [name for name in asked if name in inner.outputs]
-    noisy = tuple(closed.inputs[len(closed.linear.inputs) + closed.links.sensors.index(name)] for name in own.sensors)
-    wait, parts = _whole_and_parts(own.fractions * round(every))
-    plant = _Driven(closed.name, inner, own, driven, read, noisy, parts)
-    loop = _Split(plant, dt=dt, initial=initial, progress=progress)
-    (a, b, c, d, _), sensors, _ = own.stacked(sampled)
-    count = len(own.actuators)
-    first = 2 * count if plant.split else count
-    sizes = [round(every), 0.0, len(a), count, b.shape[1], first - count]
-    rest = np.zeros(2 * len(a)), wait, np.zeros(count)
-    memory = np.concatenate([sizes, sensors, *(x.ravel() for x in (a, b, c, d)), *rest])
-    run = loop.run(steps, controller=filters, memory=memory, inputs=given, progress=progress)
-    if plant.split:
-        run = _before_changes(run, parts, plant.state_space().D[:, :count])
-    values = np.zeros((steps + 1, len(asked)))
-    commands = [closed.outputs[len(closed.linear.outputs) + closed.links.actuators.index(n)] for n in own.actuators]
-    for k, name in enumerate(asked):  # an actuator may have a continuous loop, too
-        if name in read:
-            values[:, k] += run.values[:, len(own.sensors) + read.index(name)]
-        if name in commands:
-            values[:, k] += run.driven[:, commands.index(name)]
-    return replace(
-        run, values=values, outputs=tuple(asked),
-        output_units=tuple(closed.output_units[closed.outputs.index(name)] for name in asked),
-        driven=run.driven[:, first:], inputs=tuple(driven), holds=run.holds[first:],
-        input_units=tuple(closed.input_units[closed.inputs.index(name)] for name in driven),
-    )  # fmt: skip
+    loop = SampledLoop(closed, dt=dt, inputs=list(given), outputs=outputs, initial=initial, progress=progress)
+    return loop.run(steps, controller=filters, inputs=given, progress=progress)
 
 
 def _whole_and_parts(steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -219,13 +272,3 @@ def _whole_and_parts(steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     whole = np.where(np.abs(steps - whole) <= NOTHING * np.maximum(steps, 1.0), whole, np.floor(steps))
     parts = steps - whole
     return whole, np.where(parts > NOTHING, parts, 0.0)
-
-
-def _before_changes(run: TimeResponse, parts: np.ndarray, direct: np.ndarray) -> TimeResponse:
-    """A run with commands (a,) as they are at each time, not later in the step, and what outputs (o,) read of them at once."""
-    count, driven, values = len(parts), run.driven.copy(), run.values.copy()
-    late = np.flatnonzero(parts)
-    change = driven[:-1, count + late] - driven[:-1, late]
-    driven[:-1, late] += change
-    values[:-1] += change @ direct[:, late].T
-    return replace(run, values=values, driven=driven)

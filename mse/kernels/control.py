@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import float64, int64, njit, types, void
 
@@ -117,3 +119,15 @@ def filters(outputs, inputs, memory, time):
     for i in range(a):
         if step == int(memory[wait + i]):
             inputs[i] = memory[waiting + i]
+
+
+@lru_cache(maxsize=4)
+def before_filters(controller, count: int, inputs_before: int, outputs_before: int):
+    """A controller of the later inputs and outputs, then :func:`filters`, which have the first ``count`` numbers of memory."""
+
+    @njit(CONTROLLER)
+    def both(outputs, inputs, memory, time):
+        controller(outputs[outputs_before:], inputs[inputs_before:], memory[count:], time)
+        filters(outputs, inputs, memory[:count], time)
+
+    return both

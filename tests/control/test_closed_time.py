@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
@@ -193,3 +194,45 @@ def test_steps_that_do_not_fit_a_sampling_time_are_refused():
         closed.simulate(duration=0.3, dt=5e-3, hold="foh")
     with pytest.raises(ControllerError, match="expected a finite number|grows beyond the largest number"):
         free_mass().feedback({PAIR: sampled_pd(1e5)}).simulate(duration=50.0, dt=5e-3, initial={"mass.x": 1.0})
+
+
+def test_an_unknown_argument_is_refused_with_those_that_there_are():
+    with pytest.raises(TypeError, match=r"simulate\(\) has no argument 'record' \(known: dt, duration, hold"):
+        two_loops().simulate(duration=1.0, dt=0.1, record="run")
+
+
+@numba.njit
+def _pushing(outputs, inputs, memory, time):
+    inputs[0] = memory[0] * np.cos(3.0 * time)
+
+
+@pytest.mark.parametrize("late", [1.0, 1.3])
+@pytest.mark.parametrize("steps", [1, 5])
+def test_sampled_controllers_act_in_a_step_loop_as_in_a_run(late, steps):
+    """Sample by sample and with a further compiled controller; a delay that ends within a step, and a continuous loop inside."""
+    dt, n = 5e-3 / steps, 60
+    servo = mse.Controller.zpk([0.98], [0.0], 12e3, dt=5e-3, delay=late * 5e-3)
+    inner = oscillator().feedback({PAIR: mse.Controller.zpk([], [-50.0], 2e3)}, name="spring")
+    closed = inner.feedback({PAIR: servo}, name="servo")
+    names = {"inputs": ["mass.x", "mass.x noise"], "outputs": ["mass.x command", "mass.x"], "initial": {"mass.x": 1e-2}}
+    force, noise = np.cos(3.0 * dt * np.arange(n + 1)), 1e-3 * np.sin(np.arange(n + 1))
+    given = {"mass.x": force, "mass.x noise": noise}
+    run = closed.simulate(duration=n * dt, dt=dt, **{**names, "inputs": given})
+    loop, found = closed.step_loop(dt=dt, **names), []
+    assert (loop.inputs, loop.outputs) == (("mass.x", "mass.x noise"), ("mass.x command", "mass.x"))
+    for k in range(n + 1):
+        loop["mass.x"], loop["mass.x noise"] = force[k], noise[k]
+        found.append(loop.read())
+        assert loop["mass.x"] == found[-1][1]
+        loop.step()
+    np.testing.assert_allclose(found[:-1], run.values[:-1], rtol=1e-12, atol=1e-15)
+    loop = closed.step_loop(dt=dt, **names)
+    halves = [
+        loop.run(n // 2, controller=_pushing, memory=[1.0], inputs={"mass.x noise": x})
+        for x in (noise[: n // 2 + 1], noise[n // 2 :])
+    ]
+    values = np.vstack([halves[0].values[:-1], halves[1].values])
+    np.testing.assert_allclose(values[:-1], run.values[:-1], rtol=1e-12, atol=1e-15)
+    assert halves[1].inputs == ("mass.x", "mass.x noise") and "mass.x noise" in repr(loop)
+    with pytest.raises(ModelError, match="sampled every 0.005 s, which is no whole number of steps of 0.003 s"):
+        closed.step_loop(dt=3e-3)

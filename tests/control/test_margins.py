@@ -8,7 +8,7 @@ import pytest
 
 import mse
 from loops import PAIR, chain, damper, free_mass, oscillator, sampled_pd
-from mse.errors import ModelError
+from mse.errors import ModelError, SingularResponseError
 
 
 def test_margins_of_a_damping_loop_are_all_crossings():
@@ -119,3 +119,16 @@ def test_margins_are_saved_and_read(tmp_path):
     again = mse.read_result(tmp_path / "margins.npz")
     np.testing.assert_array_equal(again.gain_margins, margins.gain_margins)
     assert again.gain_loops == margins.gain_loops and again.sensitivity == margins.sensitivity
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dt", [None, 5e-3])
+def test_an_infinite_loop_gain_is_refused_and_margins_leave_it_out(dt):
+    closed = oscillator(damped=False).feedback({PAIR: mse.Controller.zpk([], [0.5 if dt else -5.0], 1.0, dt=dt)})
+    with pytest.raises(SingularResponseError, match="infinite"):
+        closed.loop_gain([0.5, 1.0])
+    assert np.isfinite(closed.loop_gain([0.5, 1.0 + 1e-9])["mass.x"]).all()
+    assert len(closed.margins(0.5, 2.0).gain_crossings_hz) == 2 and not closed.stable
+    integrator = oscillator().feedback({PAIR: mse.Controller.zpk([], [1.0 if dt else 0.0], 1.0, dt=dt)})
+    with pytest.raises(SingularResponseError, match="a controller is infinite at 0 Hz, where it has a pole"):
+        integrator.loop_gain([0.0])

@@ -109,6 +109,25 @@ def test_free_motions_that_the_loop_does_not_move_stay_free():
     assert [mode.participants() for mode in swinging] == ["body.x 100 %"]
 
 
+def test_motions_along_other_axes_are_not_moved_and_keep_their_poles():
+    """Five bodies in a row along x, a loop with delay along x: of 30 motions five are moved, the others are as without it."""
+    system, last = mse.MSystem("row", gravity=(0, 0, 0)), None
+    for j in range(5):
+        body = system.add(mse.RigidBody(f"b{j}", mass=1.0 + 0.1 * j, inertia=0.1, at=mse.Pose.dx(0.1 * j)))
+        rates = {"stiffness": (1e3,) * 3 + (40.0,) * 3, "damping": (1e-2,) * 3 + (1e-3,) * 3}
+        system.add(mse.Bushing(f"k{j}", **rates), between=(last or system.ground, body))
+        last = body
+    system.add(mse.ForceActuator("coil"), between=(system.ground, last))
+    system.add(mse.PositionSensor("probe"), between=(last, system.ground))
+    linear = system.find_working_point().linearize()
+    found = linear.feedback({("coil.fx", "probe.x"): damper()}).plant.poles
+    others, before = found.values[~found.moved], linear.modes(damped=True).eigenvalues
+    assert len(others) == 50
+    np.testing.assert_allclose(others.imag.max(), before.imag.max(), rtol=1e-10)
+    for pole in others[others.imag > 0.0]:
+        assert nearest(before, pole) == pytest.approx(pole, rel=1e-10)
+
+
 def test_springs_by_feedback_on_undamped_motions_neither_grow_nor_decay():
     closed = chain(8, damping=0.0).feedback({("m2.x", "m2.x"): 300.0, ("m7.x", "m7.x"): 50.0})
     modes = closed.modes()
@@ -204,9 +223,68 @@ def test_sampled_and_continuous_loops_together_are_one_matrix():
     assert len(both.poles()) == 5
 
 
-def test_loss_of_sampled_plants_is_left_out_of_their_poles_and_said_so():
-    closed = oscillator(loss=1e-3).feedback({PAIR: sampled_pd(60.0)})
-    assert closed.stable and "without the loss factors of oscillator (given 0.001)" in closed.modes().notes[-1]
+def folded_gain(s: complex, dt: float, of, aliases: int) -> complex:
+    """The sum of a held response over the rates of one z, with losses that turn their sign with that of the rate."""
+    x = s + 2j * np.pi / dt * np.arange(-aliases, aliases + 1)
+    p = np.array([of(v) if v.imag > 0.0 else np.conj(of(np.conj(v))) for v in x])
+    return np.sum(p * -np.expm1(-x * dt) / (x * dt))
+
+
+def root(function, s: complex) -> complex:
+    for _ in range(20):
+        h = 1e-6 * abs(s)
+        s -= function(s) * 2.0 * h / (function(s + h) - function(s - h))
+    return s
+
+
+def test_losses_decide_about_a_sampled_loop():
+    """A spring with loss alone damps what a hold and a pole in z would let grow: 10 kg at 1 Hz, C = 1/(z - 0.5)."""
+    dt, plant = 5e-3, oscillator(damped=False, loss=1e-3)
+    closed = plant.feedback({PAIR: mse.Controller.zpk([], [0.5], 1.0, dt=dt)})
+
+    def equation(s):
+        p = folded_gain(s, dt, lambda x: 1.0 / (MASS * x**2 + STIFFNESS * (1.0 + 1e-3j)), 300)
+        return 1.0 + p / (np.exp(s * dt) - 0.5)
+
+    expected = root(equation, 6.3j)
+    assert expected == pytest.approx(-1.88673e-3 + 6.29902j, abs=1e-5)
+    assert nearest(np.log(closed.poles()) / dt, expected) == pytest.approx(expected, rel=1e-10)
+    f = np.array([0.3, 1.0, 20.0, 90.0, 99.0])
+    whole = [equation(2j * np.pi * hz) - 1.0 for hz in f]
+    np.testing.assert_allclose(closed.loop_gain(f)["mass.x"], whole, rtol=1e-7)
+    margins = closed.margins()
+    assert margins.phase_margin == pytest.approx(6.88705, abs=1e-5)
+    assert margins.sensitivity == pytest.approx(8.59878, abs=1e-5)
+    assert closed.stable and closed.noise([1.0], "mass.x").total[0] > 0.0
+    rational = plant.rational(0.01, 100.0).feedback({PAIR: mse.Controller.zpk([], [0.5], 1.0, dt=dt)})
+    assert rational.margins().phase_margin == pytest.approx(margins.phase_margin, rel=0.02)
+
+
+@pytest.mark.parametrize("gain", [1e-9, 400.0])
+@pytest.mark.parametrize("inner", [0.0, 3.0])
+def test_sampled_poles_with_losses_are_exact_above_half_the_sampling_rate_too(gain, inner):
+    """Two modes of a chain of three swing faster; a delay of a part of a sample, and a continuous damper inside."""
+    dt, late, loss = 0.1, 0.03, 2e-2
+    model = chain(3, loss=loss, damping=0.0)
+    closed = model.feedback({("m1.x", "m1.x"): mse.Controller.zpk([0.0], [-200.0], 200.0 * inner)}, name="inner")
+    closed = closed.feedback({("m0.x", "m2.x"): mse.Controller.zpk([], [0.2], gain, dt=dt, delay=late)})
+    k = model.K.toarray() * (1.0 + 1j * loss)
+
+    def response(s):
+        z = k + s**2 * np.eye(3)
+        z[1, 1] += 200.0 * inner * s / (s + 200.0)
+        return np.linalg.inv(z)[2, 0] * np.exp(-s * late)
+
+    def equation(s):  # next to a pole of the plant its inverse is straight
+        return 1.0 / folded_gain(s, dt, response, 300) + gain / (np.exp(s * dt) - 0.2)
+
+    found = closed.poles()
+    swinging = found[found.imag > 0.0]
+    assert len(swinging) == 3
+    for z in swinging:
+        s = np.log(z) / dt
+        assert root(equation, s * (1.0 + 1e-4)) == pytest.approx(s, rel=1e-8)
+    assert closed.stable == bool(np.all(np.abs(found) < 1.0))
 
 
 class Rubber(mse.MObject):
@@ -241,7 +319,10 @@ def test_stiffness_that_depends_on_frequency_is_judged_by_the_count_alone():
     assert verdicts[0] and not verdicts[-1]
     with pytest.raises(ModelError, match="rubber has no state space, from which closed poles are found"):
         of_both[0].modes()
-    assert "UNSTABLE: 2 poles grow" in repr(of_both[0])
+    assert "UNSTABLE: 2 poles grow by Nyquist's criterion, which does not say who moves" in repr(of_both[0])
+    fallen = linear.feedback({("coil.fx", "probe.x"): -1e4})
+    with pytest.raises(ModelError, match="its loop is unstable, 1 pole grows by Nyquist's criterion"):
+        fallen.noise([1.0], "probe.x")
 
 
 def test_loops_without_a_solution_are_refused():

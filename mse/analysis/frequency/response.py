@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +27,9 @@ from .direct import solve
 from .equations import Equations
 from .interpolation import interpolated
 from .sweep import BACKWARD, Stopped, Sweep
+
+if TYPE_CHECKING:
+    import control
 
 
 class FrequencyResponse(Result):
@@ -107,6 +111,25 @@ class FrequencyResponse(Result):
         o = self.output_units[self._find("output", output, self.outputs)]
         i = self.input_units[self._find("input", input, self.inputs)]
         return f"{o}/({i})" if " " in i else f"{o}/{i}"
+
+    def to_control(self) -> control.FrequencyResponseData:
+        """The same for python-control (extra ``control``), whose margins and plots take frequency data.
+
+        Returns
+        -------
+        control.FrequencyResponseData
+            With named inputs and outputs, '.' being '_' in them, by ascending frequencies in rad/s.
+
+        Raises
+        ------
+        ModelError
+            Two names would become one; the message names both.
+        MissingPackageError
+            python-control is not installed.
+        """
+        from ...tools.exchange.control_systems import frequency_data
+
+        return frequency_data(self)
 
     @property
     def _units(self) -> np.ndarray:

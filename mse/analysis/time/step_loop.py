@@ -77,6 +77,9 @@ class StepLoop(Shown):
     True
     """
 
+    # inputs and outputs before these are those of controllers inside
+    _first_input = _first_output = 0
+
     @one_thread
     def __init__(
         self,
@@ -93,10 +96,11 @@ class StepLoop(Shown):
             self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
             step = self._step = Step(ss, dt, self._holds(ss))
             self.name, self.dt = model.name, dt
-            self.inputs, self.outputs = ss.inputs, ss.outputs
-            self._input_number = {n: k for k, n in enumerate(ss.inputs)}
-            self._output_number = {n: k for k, n in enumerate(ss.outputs)}
+            self.inputs, self.outputs = ss.inputs[self._first_input :], ss.outputs[self._first_output :]
+            self._input_number = {n: k for k, n in enumerate(self.inputs, self._first_input)}
+            self._output_number = {n: k for k, n in enumerate(self.outputs, self._first_output)}
             self._u = np.zeros(len(ss.inputs))
+            self._given = self._u[self._first_input :]
             self._s = step.back @ ss.initial_state(initial)
             self._moving = step.pairs, np.ascontiguousarray(step.rest.T), step.into
             self._seen = step.of_state, step.of_inputs
@@ -116,8 +120,8 @@ class StepLoop(Shown):
 
     def table(self) -> Table:
         kinds = (
-            ("input", self.inputs, self._ss.input_units, self._u),
-            ("output", self.outputs, self._ss.output_units, self.read()),
+            ("input", self.inputs, self._ss.input_units[self._first_input :], self._given),
+            ("output", self.outputs, self._ss.output_units[self._first_output :], self.read()),
         )
         rows = [
             (name, kind, float(value), unit)
@@ -144,7 +148,7 @@ class StepLoop(Shown):
     def __getitem__(self, name: str) -> float:
         number = self._output_number.get(name) if isinstance(name, str) else None
         if number is not None:
-            return march.output(*self._seen, self._s, self._u, number)
+            return march.output(*self._seen, self._s, self._acting(), number)
         arguments.find(self.name, "output", name, (*self.outputs, *self.inputs))
         return float(self._u[self._input_number[name]])
 
@@ -156,9 +160,20 @@ class StepLoop(Shown):
         ndarray, (o,)
             In the order of ``outputs``.
         """
-        out = np.empty(len(self.outputs))
-        march.read(*self._seen, self._s, self._u, out)
+        return self._read(self._acting())[self._first_output :]
+
+    def _read(self, u: np.ndarray) -> np.ndarray:
+        """All outputs, with those of controllers inside, under inputs u (i,)."""
+        out = np.empty(len(self._ss.outputs))
+        march.read(*self._seen, self._s, u, out)
         return out
+
+    def _acting(self) -> np.ndarray:
+        """Inputs (i,) that act at the present time."""
+        return self._u
+
+    def _control(self) -> None:
+        """Let controllers inside set their inputs for the next step."""
 
     def set(self, values: ArrayLike) -> None:
         """Set all inputs at once.
@@ -178,17 +193,17 @@ class StepLoop(Shown):
             try:
                 found = real_array(values)
             except TypeError:
-                raise arguments.refusal(self.name, "set()", values, f"real numbers {self._u.shape}") from None
-        if found.shape != self._u.shape:
+                raise arguments.refusal(self.name, "set()", values, f"real numbers {self._given.shape}") from None
+        if found.shape != self._given.shape:
             raise ModelError(
-                f"{self.name}: set() got shape {found.shape}; expected {self._u.shape}, one value per input"
+                f"{self.name}: set() got shape {found.shape}; expected {self._given.shape}, one value per input"
             )
         if not np.isfinite(found).all():
             k = int(np.argmin(np.isfinite(found)))
             raise ModelError(
                 f"{self.name}: input {self.inputs[k]!r} is {found[k]} at t = {self.time:g} s; expected a finite number"
             )
-        self._u[:] = found
+        self._given[:] = found
 
     def step(self) -> float:
         """Advance by one step.
@@ -203,6 +218,7 @@ class StepLoop(Shown):
         ModelError
             The motion grows beyond the largest number.
         """
+        self._control()
         if not march.step(*self._moving, self._s, self._u):
             raise ModelError(self._overflow())
         self._count += 1
@@ -289,14 +305,15 @@ class StepLoop(Shown):
         steps = arguments.whole(self.name, "steps", steps, minimum=1, maximum=_MOST_STEPS)
         memory = self._memory(memory)
         recorded = Inputs(self.name, inputs, "zoh", steps, self.dt, self._count)
-        own = arguments.positions(self.name, "input", recorded.names, self.inputs)
+        own = self._first_input + arguments.positions(self.name, "input", recorded.names, self.inputs)
+        outputs, channels = len(self._ss.outputs), len(self._ss.inputs)
         refuse_beyond_memory(
-            self.name, (steps + 1) * (8.0 * (len(self.outputs) + len(self.inputs) + 1) + recorded.row),
+            self.name, (steps + 1) * (8.0 * (outputs + channels + 1) + recorded.row),
             f"{steps} steps need {{}} for inputs and outputs",
             "run fewer steps at a time: the loop continues from its present time; or take fewer outputs",
         )  # fmt: skip
         given = recorded.between(0, steps)[0]
-        values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))
+        values, driven = np.empty((steps + 1, outputs)), np.empty((steps + 1, channels))
         return self._controlled(controller, memory, own, (given, values, driven), progress)
 
     def _controlled(self, controller: Callable, memory: np.ndarray, own, rows: tuple, progress: Show) -> TimeResponse:
@@ -323,7 +340,7 @@ class StepLoop(Shown):
         except KeyboardInterrupt:
             made = self._count - first
             self._u[own] = given[made]
-            values[made], driven[made] = self.read(), self._u
+            values[made], driven[made] = self._read(self._u), self._u
             raise Interrupted(
                 f"{self.name}: interrupted after {made} of {steps} steps, see the result of this error; the loop can "
                 "go on "
@@ -359,11 +376,11 @@ class StepLoop(Shown):
                 "error has the time until then"
             )
         if len(wrong):
-            name = self.inputs[wrong[0]]
+            name = self._ss.inputs[wrong[0]]
             return f"{self.name}: the controller set input {name!r} to {value[wrong[0]]} {at}; expected a finite number"
         if len(changed):
             return (
-                f"{self.name}: the controller set input {self.inputs[changed[0]]!r} to {value[changed[0]]} {at}, but "
+                f"{self.name}: the controller set input {self._ss.inputs[changed[0]]!r} to {value[changed[0]]} {at}, but "
                 f"inputs= sets it to {self._u[changed[0]]}; expected only one of them to set it; leave it out of "
                 "inputs=, or add another input and let the controller set that"
             )
@@ -372,20 +389,11 @@ class StepLoop(Shown):
     def _history(self, first: int, begin: np.ndarray, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
         ss, time = self._ss, self.dt * np.arange(first, first + len(values))
         initial = self._step.named(ss, begin, driven[0]) if len(driven) else {}
+        i, o = self._first_input, self._first_output
         return TimeResponse(
-            ss.name,
-            time,
-            values,
-            ss.outputs,
-            ss.output_units,
-            driven,
-            ss.inputs,
-            ss.input_units,
-            self.state(),
-            ss.parameters,
-            initial,
-            ("zoh",) * len(ss.inputs),
-        )
+            ss.name, time, values[:, o:], self.outputs, ss.output_units[o:], driven[:, i:], self.inputs, ss.input_units[i:],
+            self.state(), ss.parameters, initial, ("zoh",) * len(self.inputs),
+        )  # fmt: skip
 
     def _try_out(self, controller: Callable, memory: np.ndarray) -> None:
         """Call a controller once as plain Python, on copies: compiled code does not check indices beyond its arrays."""
@@ -393,7 +401,7 @@ class StepLoop(Shown):
             return
         try:
             with np.errstate(all="ignore"):
-                controller.py_func(self.read(), self._u.copy(), memory.copy(), self.time)
+                controller.py_func(self.read(), self._given.copy(), memory.copy(), self.time)
         except IndexError as error:
             raise ModelError(
                 f"{self.name}: controller {controller.py_func.__name__!r} reaches beyond its arrays ({error}); there are "

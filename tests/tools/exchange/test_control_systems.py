@@ -131,6 +131,24 @@ def test_names_that_would_become_one_are_refused():
         model.state_space(inputs=["a.b"], outputs=["a_b"]).to_control()
 
 
+def test_frequency_data_have_the_response_by_name_in_any_order():
+    linear = pendulum()
+    response = linear.frequency_response([3.0, 0.2, 1.1, 7.0], inputs=["coil.fx", "coil.fz"], outputs=["probe.x"])
+    data = response.to_control()
+    assert data.input_labels == ["coil_fx", "coil_fz"] and data.output_labels == ["probe_x"]
+    for f, values in zip(response.frequencies_hz, response.values, strict=True):
+        np.testing.assert_array_equal(data(2j * np.pi * f), values)
+    f = np.geomspace(0.05, 50.0, 4000)
+    damper, key = control.tf([20.0, 0.0], [1e-2, 1.0]), ("coil.fx", "probe.x")
+    loop = linear.frequency_response(f, inputs=[key[0]], outputs=[key[1]]).to_control() * damper
+    margins = linear.feedback({key: damper}).margins(0.05, 50.0)
+    found = control.stability_margins(loop, returnall=True)
+    np.testing.assert_allclose(np.sort(found[4]) / (2 * np.pi), margins.gain_crossings_hz, rtol=1e-3)
+    model = mse.LinearModel.from_matrices(np.eye(2), None, np.eye(2), coordinates=["a.b", "a_b"])
+    with pytest.raises(ModelError, match="inputs 'a.b' and 'a_b'"):
+        model.frequency_response([1.0]).to_control()
+
+
 def test_states_that_nothing_reads_stay():
     model = mse.LinearModel.from_matrices(np.eye(2), None, np.diag([1.0, 4.0]))
     system = model.state_space(inputs=["x0"], outputs=["x0"]).to_control()
@@ -152,3 +170,5 @@ def test_without_the_package_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'mse\[control\]'"):
         ss.to_control()
+    with pytest.raises(MissingPackageError, match="frequency data of python-control"):
+        pendulum().frequency_response([1.0]).to_control()
