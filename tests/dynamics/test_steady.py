@@ -102,6 +102,22 @@ def test_the_rate_of_a_conical_pendulum_is_found():
         conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle": 0.6}, free=["tilt.angle"])
 
 
+@pytest.mark.parametrize("start", [2.5, 3.0, 3.5, 4.0, 5.0])
+def test_neighbors_at_other_rates_are_no_unstable_motion(start):
+    """Turning along and the change of rate with amplitude are one eigenvector at zero; rounding split them to +-2e-6."""
+    given = {"initial": {"tilt.angle": 0.6}, "free": ["azimuth.angle"]}
+    found = conical().find_steady_motion({"azimuth.angle": start}, **given)
+    assert found.stable
+    np.testing.assert_array_equal(found.linearize().modes(damped=True).eigenvalues[:2], 0.0)
+    assert found.trace("azimuth.angle'", 5.0, points=2).limits == ()
+
+
+def test_both_turns_of_a_top_and_their_rates_are_at_zero():
+    rates = {"precession.angle": 2.690772028, "spin.angle": 100.0 - 2.690772028 * np.cos(0.5)}
+    found = top(False).find_steady_motion(rates, initial={"tilt.angle": 0.45})
+    assert np.count_nonzero(found.linearize().modes(damped=True).eigenvalues == 0.0) == 4
+
+
 def test_a_top_sleeps_where_it_spins_fast():
     slow = top(True).find_steady_motion({"spin.angle": 55.0})
     assert not slow.stable
