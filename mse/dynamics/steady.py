@@ -245,9 +245,15 @@ class Turning:
         metric = self.equations.measure.metric
         left = metric * (self.allowed @ (self.allowed.T @ (self.unbalanced / metric)))
         terms = self._terms.mass @ self.acceleration, self._terms.force
-        # forces of a system without any are the rounding of its positions
-        size = EPS * self.equations.measure.outermost * np.abs(self._stiffness).max(initial=0.0)
-        return left, max(size, *(np.abs(x / metric).max(initial=0.0) for x in terms))
+        return left, max(np.abs(x / metric).max(initial=0.0) for x in terms)
+
+    @property
+    def rounding(self) -> float:
+        """Largest force, measured, that rounding of positions and velocities makes, also in a system without forces."""
+        metric = self.equations.measure.metric
+        damping = np.abs(self.about.model.Lambda.toarray() / np.outer(metric, metric)).max(initial=0.0)
+        stiff = np.abs(self._stiffness).max(initial=0.0)
+        return EPS * (self.equations.measure.outermost * stiff + np.abs(metric * self.v).max(initial=0.0) * damping)
 
     @cached_property
     def _searched(self) -> np.ndarray:
@@ -362,7 +368,7 @@ def settled(
         turns = e.measure.size * np.abs(change).max(initial=0.0) / (fastest or 1.0)
         longest = max(np.abs(step).max(initial=0.0), turns)
         most = np.abs(left).max(initial=0.0)
-        balanced = most <= DEPENDENT * size
+        balanced = most <= max(DEPENDENT * size, now.rounding)
         exact = most <= left_by_rounding(len(left)) * size or longest <= EPS * e.measure.outermost
         # by forces, since steps along what is free do not become shorter
         if exact or (balanced and most >= 0.5 * before):

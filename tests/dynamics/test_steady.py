@@ -135,6 +135,26 @@ def test_damping_that_turns_along_drives_a_rotor_beyond_a_speed():
     assert trace.limits == pytest.approx((300.0,), abs=1e-8)
 
 
+@pytest.mark.parametrize("motor", ["none", "position"])
+def test_a_rotor_on_a_hub_without_mass_is_balanced_to_rounding(motor):
+    """All forces are zero: turning at 350 rad/s leaves 2e-14 N by rounding of velocities.  The disc is damped from outside by
+    2 N s/m, turning along by 1 N s/m: unstable above 300 rad/s.
+    """
+    system = mse.MSystem("jeffcott", gravity=(0, 0, 0))
+    hub = system.add(mse.RigidBody("hub", mass=0.0))
+    shaft = system.add(mse.RigidBody("shaft", mass=1.0, inertia=0.01))
+    disc = system.add(mse.RigidBody("disc", mass=1.0, inertia=(0.01, 0.01, 0.02)))
+    both = {"x": 1e4, "y": 1e4}, {"x": 2.0, "y": 2.0}
+    system.add(mse.Joint("guide", free=("x", "y"), stiffness=both[0], damping=both[1]), between=(hub, system.ground))
+    system.add(mse.Revolute("spin", motor=motor), between=(disc, hub))
+    system.add(mse.Revolute("drive", motor=motor), between=(shaft, system.ground))
+    system.add(mse.Bushing("inner", damping=(1.0, 1.0, 0, 0, 0, 0)), between=(disc, shaft))
+    found = system.find_steady_motion({"spin.angle": 350.0, "drive.angle": 350.0})
+    (growing,) = found.unstable
+    assert growing.growth == pytest.approx(0.24992893, abs=1e-8)
+    assert system.find_steady_motion({"spin.angle": 290.0, "drive.angle": 290.0}).stable
+
+
 def test_a_disc_whirls_forwards_and_backwards():
     system = mse.MSystem("disc", gravity=(0, 0, 0))
     gimbal = system.add(mse.RigidBody("gimbal", mass=0.0))
