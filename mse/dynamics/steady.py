@@ -352,13 +352,36 @@ class Turning:
         )
 
 
-def settled(
-    kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...] | None = None, sought: Sought | None = None
-) -> Turning:
+def settled(kinematics: Kinematics, here: Evaluation, sought: Sought | None = None) -> Turning:
     """The steady motion next to a state; ModelError where a coordinate is not cyclic, or forces do not balance."""
+    v = kinematics.velocity(here)
+    moving = kinematics.moving(here, v).tolist()
+    # which rates turn the axes of the bodies that they move: as few as make the motion steady
+    for count in range(len(moving) + 1):
+        for chosen in combinations(moving, count):
+            if _is_steady(kinematics, here, chosen):
+                return balanced(kinematics, here, chosen, sought)
+    c = kinematics.coordinates
+    found = zip(c.rates, (c.slopes(here) @ v).tolist(), strict=True)
+    others = [f"{name} = {rate:.3g}" for k, (name, rate) in enumerate(found) if k in set(moving) - {*kinematics.named}]
+    along = (
+        f"; rolling makes others go there, {', '.join(others)}: begin where those rest that are not cyclic"
+        if others
+        else ""
+    )
+    names = ", ".join(kinematics.rates)
+    raise ModelError(
+        f"{kinematics.equations.topology.label}: at constant rates of {names} the system does not look the same a moment later; "
+        "expected cyclic coordinates, on which no mass, force or joint depends; a body turns about an axis of symmetry, or all "
+        f"that it meets turns with it or is the same all around{along}"
+    )
+
+
+def balanced(
+    kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...], sought: Sought | None = None
+) -> Turning:
+    """:func:`settled` for one choice of the rates that turn the axes."""
     e = kinematics.equations
-    if chosen is None:
-        chosen = _axes(kinematics, here)
     before = np.inf
     for _ in range(_ROUNDS):
         now = Turning(kinematics, here, chosen)
@@ -368,10 +391,10 @@ def settled(
         turns = e.measure.size * np.abs(change).max(initial=0.0) / (fastest or 1.0)
         longest = max(np.abs(step).max(initial=0.0), turns)
         most = np.abs(left).max(initial=0.0)
-        balanced = most <= max(DEPENDENT * size, now.rounding)
+        small = most <= max(DEPENDENT * size, now.rounding)
         exact = most <= left_by_rounding(len(left)) * size or longest <= EPS * e.measure.outermost
         # by forces, since steps along what is free do not become shorter
-        if exact or (balanced and most >= 0.5 * before):
+        if exact or (small and most >= 0.5 * before):
             break
         before = most
         share = min(1.0, _LONGEST * e.measure.size / longest) if longest else 1.0
@@ -381,7 +404,7 @@ def settled(
             kinematics = kinematics.at({name: kinematics.rates[name] + x for name, x in rates})
         if e.assembly.constraint_count:
             here = restored(here) or here
-    if balanced:
+    if small:
         return now
     k = int(np.abs(left).argmax())
     names = ", ".join(f"{name}' = {rate:g}" for name, rate in kinematics.rates.items())
@@ -389,21 +412,6 @@ def settled(
         f"{e.topology.label}: no steady motion with {names} near this one: {left[k]:.3g}{e.topology.force_unit(k)} is left on "
         f"{e.topology.coordinate_names[k]}; expected forces that balance at constant rates; begin nearer to it (initial=), or "
         "drive the coordinate against its losses with motor='position'"
-    )
-
-
-def _axes(kinematics: Kinematics, here: Evaluation) -> tuple[int, ...]:
-    """Which of the named rates turn the axes of the bodies that they move: as few as make the motion steady."""
-    moving = kinematics.moving(here, kinematics.velocity(here)).tolist()
-    for count in range(len(moving) + 1):
-        for chosen in combinations(moving, count):
-            if _is_steady(kinematics, here, chosen):
-                return chosen
-    names = ", ".join(kinematics.rates)
-    raise ModelError(
-        f"{kinematics.equations.topology.label}: at constant rates of {names} the system does not look the same a moment later; "
-        "expected cyclic coordinates, on which no mass, force or joint depends; a body turns about an axis of symmetry, or all "
-        "that it meets turns with it or is the same all around"
     )
 
 

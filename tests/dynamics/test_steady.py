@@ -96,10 +96,37 @@ def test_the_rate_of_a_conical_pendulum_is_found():
         ModelError, match="1 rates are free and 0 initial values given; expected as many values to keep"
     ):
         conical().find_steady_motion({"azimuth.angle": 3.0}, free=["azimuth.angle"])
-    with pytest.raises(mse.UnknownNameError, match="tilt.angle'"):
+    with pytest.raises(ModelError, match="1 rates are free and 0 initial values given"):
         conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle'": 0.0}, free=["azimuth.angle"])
     with pytest.raises(mse.UnknownNameError, match="rate 'tilt.angle'"):
         conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle": 0.6}, free=["tilt.angle"])
+
+
+def test_initial_values_beyond_those_that_are_kept_begin_the_search():
+    given = {"initial": {"tilt.angle": 0.6, "azimuth.angle": 0.4}, "free": ["azimuth.angle"]}
+    found = conical().find_steady_motion({"azimuth.angle": 3.0}, **given)
+    assert found.rates["azimuth.angle"] == pytest.approx(np.sqrt(9.81 / (0.8 * np.cos(0.6))), rel=1e-11)
+    assert found.joint_coordinates["azimuth.angle"] == pytest.approx(0.4, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("initial", "words"),
+    [
+        (
+            {"azimuth.angle'": 2.0},
+            r"initial \"azimuth.angle'\" is 2, where the steady motion has 4; expected the same; leave it out",
+        ),
+        ({"tilt.angle'": 0.1}, r"initial \"tilt.angle'\" is 0.1, where the steady motion has 0"),
+        ({"bob'": (0, 0, 0, 0, 0, 1.0)}, r"initial velocity \"bob'\" is given; expected values and poses"),
+    ],
+)
+def test_initial_rates_that_contradict_are_refused(initial, words):
+    """They were left out without a word."""
+    start = {"tilt.angle": 0.5}
+    with pytest.raises(ModelError, match=words):
+        conical().find_steady_motion({"azimuth.angle": 4.0}, initial=start | initial)
+    same = start | {"azimuth.angle'": 4.0}
+    assert conical().find_steady_motion({"azimuth.angle": 4.0}, initial=same).stable
 
 
 @pytest.mark.parametrize("start", [2.5, 3.0, 3.5, 4.0, 5.0])
