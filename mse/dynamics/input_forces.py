@@ -181,7 +181,7 @@ class InputForces:
     def peaks(self, begin: float, end: float) -> bool:
         """Whether a prescribed motion changes sign between two times (s), or is larger in their middle: it may have a pole."""
         for signal in self._signals.values():
-            first, middle, last = (signal.at(t)[0] for t in (begin, 0.5 * (begin + end), end))
+            first, middle, last = (signal.value(t) for t in (begin, 0.5 * (begin + end), end))
             if first * last < 0.0 or abs(middle) > abs(first) + abs(last):
                 return True
         return False

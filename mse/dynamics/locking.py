@@ -17,6 +17,9 @@ from .moments import Moment, Step
 # Joints are looked at when steps have become so much shorter than the longest since the last time, so many of them ahead, at so
 # many times.  With half and twice of each tests/dynamics/test_locking.py passes.
 _SHORTER, _FAR, _PARTS = 0.25, 1000.0, 16
+# Of the longest step: with shorter ones a run ends if an input has a pole ahead, even far ahead.  With a tenth and three times
+# of it tests/dynamics/test_prescribed.py passes.
+_SHORT = 0.1
 # Of the duration: nearer to where joints lock a run ends.  With a tenth and ten times of it
 # tests/dynamics/test_locking.py passes.
 _NEAR = 1e-3
@@ -30,6 +33,7 @@ class Locking:
     def __init__(self, equations: Equations, first: float, last: float):
         self._equations, self._last = equations, last
         self._near = _NEAR * (last - first)
+        self._longest = 0.0  # step (s) so far
         self._checked = 0.0  # the longest step (s) since joints were looked at, or the one at which they were
 
     def refuse(self, step: Step) -> None:
@@ -37,10 +41,14 @@ class Locking:
         if not self._equations.inputs.motors:
             return
         h = step.end.time - step.begin.time
+        self._longest = max(self._longest, h)
         if h > _SHORTER * self._checked:
             self._checked = max(self._checked, h)
             return
         self._checked = h
+        # angles have room for any value, so that only steps become shorter: without end, as many as turns are left
+        if h < _SHORT * self._longest and (pole := self._equations.inputs.pole(step.end.time, self._last)):
+            raise ModelError(pole)
         words = self.words(step.end, min(_FAR * h, self._last - step.end.time))
         if words:
             raise ModelError(words)

@@ -142,7 +142,7 @@ class Signal:
     def _size(self, time: float) -> float:
         """|u| at a time (s), infinite where it is no number."""
         try:
-            u = abs(self.at(time)[0])
+            u = abs(self.value(time))
         except ModelError:
             return np.inf
         return u if u < np.inf else np.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,6 +157,7 @@ class Run:
         self.samples: list[Moment] = []
         self.begins: list[Moment] = []
         self.evaluations = 0
+        self._since: float | None = None  # on the clock, when samples began to be made in one go
         self.method, self.why, self._span = method or "", "", span
         self._stays = ""  # what neither mass nor force decides
 
@@ -218,6 +220,7 @@ class Run:
         file: Recording | None = None,
     ) -> Trajectory | TimeResponse:  # fmt: skip
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
+        self._since = perf_counter()
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
         switches = self.switches
         jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None), times)
@@ -380,6 +383,7 @@ class Run:
             method=self.method, steps=len(self.begins), evaluations=self.evaluations,
             notes=notes, _equations=self.equations, _source=self.source, _coordinates=self.coordinates,
             _samples=tuple(self.samples), _begins=tuple(self.begins),
+            _seconds=0.0 if self._since is None else perf_counter() - self._since,
         )  # fmt: skip
 
 

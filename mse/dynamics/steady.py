@@ -11,6 +11,7 @@ linear model is the same at another moment of the motion; if none are, a coordin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
 from ..model.pattern import forceful
 from ..numerics.precision import DEPENDENT, EPS, NOTHING, left_by_rounding
+from ..numerics.sparse_tools import scaled_both
 from .about import About, Moving, about
 from .accelerations import Equations, Terms
 from .coordinates import NamedCoordinates
@@ -191,7 +193,30 @@ class Turning:
 
     @cached_property
     def model(self) -> LinearModel:
-        return with_flows(*self.about) if self.equations.flows else self.about.model
+        model = with_flows(*self.about) if self.equations.flows else self.about.model
+        return replace(model, _noise=model._stiffness_noise + model.scale**2 * self._resisted(model))
+
+    def _resisted(self, model: LinearModel) -> float:
+        """Largest stiffness (N/m, scaled) that a model has for coordinates that go on, of which none depends.
+
+        It comes from forces that are left, which turn with the motion.  The change of a rate along the family of motions has the
+        same eigenvalue zero, which this stiffness splits by its square root.
+        """
+        if model.constraints.shape[0]:
+            model = model.reduced[0]
+        place = {name: k for k, name in enumerate(self.about.model.coordinates)}
+        kept = [place[name] for name in model.coordinates]
+        stiffest = np.abs(scaled_both(model.K.tocsc(), 1.0 / model.scale).data).max(initial=0.0)
+        moving, most = self.kinematics.moving(self.here, self.v).tolist(), 0.0
+        for chosen in [tuple(moving), *((k,) for k in moving)]:
+            try:
+                x = self.kinematics.turning(self.here, self.v, chosen)[kept]
+            except ModelError:  # joints tie this coordinate to others
+                continue
+            force, size = np.linalg.norm(model.K @ x / model.scale), np.linalg.norm(model.scale * x)
+            if 0.0 < force <= DEPENDENT * stiffest * size:
+                most = max(most, force / size)
+        return most
 
     @cached_property
     def free(self) -> np.ndarray:
@@ -208,28 +233,55 @@ class Turning:
         slopes = self.equations.stacked(self.here, rows)[0]
         return null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(len(self.v))
 
+    @cached_property
+    def _stiffness(self) -> np.ndarray:
+        """Stiffness, measured, of what constraints and flows allow."""
+        metric = self.equations.measure.metric
+        return self.allowed.T @ (self.about.model.K.toarray() / np.outer(metric, metric)) @ self.free
+
+    @cached_property
+    def left(self) -> tuple[np.ndarray, float]:
+        """Forces (n,) that no reaction balances, and the size of their terms, measured."""
+        metric = self.equations.measure.metric
+        left = metric * (self.allowed @ (self.allowed.T @ (self.unbalanced / metric)))
+        terms = self._terms.mass @ self.acceleration, self._terms.force
+        return left, max(np.abs(x / metric).max(initial=0.0) for x in terms)
+
+    @property
+    def rounding(self) -> float:
+        """Largest force, measured, that rounding of positions and velocities makes, also in a system without forces."""
+        metric = self.equations.measure.metric
+        damping = np.abs(self.about.model.Lambda.toarray() / np.outer(metric, metric)).max(initial=0.0)
+        stiff = np.abs(self._stiffness).max(initial=0.0)
+        return EPS * (self.equations.measure.outermost * stiff + np.abs(metric * self.v).max(initial=0.0) * damping)
+
+    @cached_property
+    def _searched(self) -> np.ndarray:
+        """Combinations (f, s) of the free displacements that leave coordinates with given rates where they are."""
+        slopes = self.kinematics.coordinates.slopes(self.here)[self.kinematics.named]
+        rows = (slopes / self.equations.measure.metric) @ self.free
+        size = np.linalg.norm(rows, axis=1)
+        rows = rows[size > DEPENDENT]  # others are held, by motors
+        return null_space(rows, rcond=DEPENDENT) if len(rows) else np.eye(self.free.shape[1])
+
     def step(self, sought: Sought | None = None) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
         """A measured step of Newton's method (n,), forces (n,) that no reaction balances, the size of their terms, and changes
         of the rates that are sought.
         """
         metric = self.equations.measure.metric
-        left = metric * (self.allowed @ (self.allowed.T @ (self.unbalanced / metric)))
-        k = self.allowed.T @ (self.about.model.K.toarray() / np.outer(metric, metric)) @ self.free
-        terms = self._terms.mass @ self.acceleration, self._terms.force
-        # forces of a system without any are the rounding of its positions
-        size = EPS * self.equations.measure.outermost * np.abs(k).max(initial=0.0)
-        size = max(size, *(np.abs(x / metric).max(initial=0.0) for x in terms))
+        (left, size), searched = self.left, self._searched
+        k = self._stiffness @ searched
         right = -self.allowed.T @ (left / metric)
         if sought is None:
-            return self.free @ np.linalg.lstsq(k, right, rcond=NOTHING)[0], left, size, np.zeros(0)
+            return self.free @ searched @ np.linalg.lstsq(k, right, rcond=NOTHING)[0], left, size, np.zeros(0)
         by_rates = self.allowed.T @ (self._by_rates(sought.names) / metric[:, None])
-        held = (self.kinematics.coordinates.slopes(self.here)[sought.held] / metric) @ self.free
+        held = (self.kinematics.coordinates.slopes(self.here)[sought.held] / metric) @ self.free @ searched
         k = np.block([[k, by_rates], [held, np.zeros((len(held), by_rates.shape[1]))]])
         # rates have a unit of their own
-        scale = np.append(np.ones(self.free.shape[1]), 1.0 / np.linalg.norm(by_rates, axis=0).clip(EPS))
+        scale = np.append(np.ones(searched.shape[1]), 1.0 / np.linalg.norm(by_rates, axis=0).clip(EPS))
         found = scale * np.linalg.lstsq(k * scale, np.append(right, sought.off(self)), rcond=NOTHING)[0]
-        step, change = np.split(found, [self.free.shape[1]])
-        return self.free @ step, left, size, change
+        step, change = np.split(found, [searched.shape[1]])
+        return self.free @ searched @ step, left, size, change
 
     def _by_rates(self, names: Sequence[str]) -> np.ndarray:
         """Slopes (n, r) of the forces that are left, by rates; they are of second degree, of which central ones are exact."""
@@ -300,13 +352,36 @@ class Turning:
         )
 
 
-def settled(
-    kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...] | None = None, sought: Sought | None = None
-) -> Turning:
+def settled(kinematics: Kinematics, here: Evaluation, sought: Sought | None = None) -> Turning:
     """The steady motion next to a state; ModelError where a coordinate is not cyclic, or forces do not balance."""
+    v = kinematics.velocity(here)
+    moving = kinematics.moving(here, v).tolist()
+    # which rates turn the axes of the bodies that they move: as few as make the motion steady
+    for count in range(len(moving) + 1):
+        for chosen in combinations(moving, count):
+            if _is_steady(kinematics, here, chosen):
+                return balanced(kinematics, here, chosen, sought)
+    c = kinematics.coordinates
+    found = zip(c.rates, (c.slopes(here) @ v).tolist(), strict=True)
+    others = [f"{name} = {rate:.3g}" for k, (name, rate) in enumerate(found) if k in set(moving) - {*kinematics.named}]
+    along = (
+        f"; rolling makes others go there, {', '.join(others)}: begin where those rest that are not cyclic"
+        if others
+        else ""
+    )
+    names = ", ".join(kinematics.rates)
+    raise ModelError(
+        f"{kinematics.equations.topology.label}: at constant rates of {names} the system does not look the same a moment later; "
+        "expected cyclic coordinates, on which no mass, force or joint depends; a body turns about an axis of symmetry, or all "
+        f"that it meets turns with it or is the same all around{along}"
+    )
+
+
+def balanced(
+    kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...], sought: Sought | None = None
+) -> Turning:
+    """:func:`settled` for one choice of the rates that turn the axes."""
     e = kinematics.equations
-    if chosen is None:
-        chosen = _axes(kinematics, here)
     before = np.inf
     for _ in range(_ROUNDS):
         now = Turning(kinematics, here, chosen)
@@ -316,11 +391,12 @@ def settled(
         turns = e.measure.size * np.abs(change).max(initial=0.0) / (fastest or 1.0)
         longest = max(np.abs(step).max(initial=0.0), turns)
         most = np.abs(left).max(initial=0.0)
-        balanced = most <= DEPENDENT * size
+        small = most <= max(DEPENDENT * size, now.rounding)
         exact = most <= left_by_rounding(len(left)) * size or longest <= EPS * e.measure.outermost
-        if exact or (balanced and longest >= 0.5 * before):
+        # by forces, since steps along what is free do not become shorter
+        if exact or (small and most >= 0.5 * before):
             break
-        before = longest
+        before = most
         share = min(1.0, _LONGEST * e.measure.size / longest) if longest else 1.0
         here = here.moved(step * share)
         if sought is not None:
@@ -328,7 +404,7 @@ def settled(
             kinematics = kinematics.at({name: kinematics.rates[name] + x for name, x in rates})
         if e.assembly.constraint_count:
             here = restored(here) or here
-    if balanced:
+    if small:
         return now
     k = int(np.abs(left).argmax())
     names = ", ".join(f"{name}' = {rate:g}" for name, rate in kinematics.rates.items())
@@ -336,21 +412,6 @@ def settled(
         f"{e.topology.label}: no steady motion with {names} near this one: {left[k]:.3g}{e.topology.force_unit(k)} is left on "
         f"{e.topology.coordinate_names[k]}; expected forces that balance at constant rates; begin nearer to it (initial=), or "
         "drive the coordinate against its losses with motor='position'"
-    )
-
-
-def _axes(kinematics: Kinematics, here: Evaluation) -> tuple[int, ...]:
-    """Which of the named rates turn the axes of the bodies that they move: as few as make the motion steady."""
-    moving = kinematics.moving(here, kinematics.velocity(here)).tolist()
-    for count in range(len(moving) + 1):
-        for chosen in combinations(moving, count):
-            if _is_steady(kinematics, here, chosen):
-                return chosen
-    names = ", ".join(kinematics.rates)
-    raise ModelError(
-        f"{kinematics.equations.topology.label}: at constant rates of {names} the system does not look the same a moment later; "
-        "expected cyclic coordinates, on which no mass, force or joint depends; a body turns about an axis of symmetry, or all "
-        "that it meets turns with it or is the same all around"
     )
 
 

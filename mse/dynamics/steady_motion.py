@@ -16,6 +16,7 @@ from ..model.evaluation import Evaluation
 from ..model.joint_assembly import put_together
 from ..model.variants import prepared
 from ..numerics.blas_threads import one_thread
+from ..numerics.precision import DEPENDENT
 from ..pose import Pose
 from ..results import Result
 from ..statics.named import Named
@@ -26,7 +27,7 @@ from .coordinates import NamedCoordinates
 from .moments import Moment
 from .simulate import refuse_unfit
 from .start import Given, placed
-from .steady import Kinematics, Sought, Turning, settled
+from .steady import Kinematics, Sought, Turning, balanced, settled
 from .trajectory import MotionState
 
 if TYPE_CHECKING:
@@ -64,9 +65,11 @@ def find_steady_motion(
         found[name] = number(system.label, f"rate of {name!r}", rate)
     if not found:
         raise ModelError(f"{system.label}: rates are empty; expected some, such as {{'rotor.angle': 100.0}}")
-    here = placed(equations, put_together(here), coordinates, Given(topology, coordinates, initial))
-    sought = _sought(system.label, free, found, initial or {}, coordinates)
-    turning = settled(Kinematics(equations, coordinates, found), here, None, sought)
+    given = Given(topology, coordinates, initial)
+    sought = _sought(system.label, free, found, given.values, coordinates)
+    here = placed(equations, put_together(here), coordinates, given)
+    turning = settled(Kinematics(equations, coordinates, found), here, sought)
+    _refuse_other_rates(system.label, given, turning)
     return SteadyMotion(system.name, turning.kinematics.rates, turning)
 
 
@@ -74,22 +77,40 @@ def _sought(
     who: str,
     free: Sequence[str],
     rates: Mapping[str, float],
-    initial: Mapping[str, float],
+    values: Mapping[str, float],
     coordinates: NamedCoordinates,
 ) -> Sought | None:
-    """The rates that are sought, and the coordinates that keep their initial values instead; None without any."""
+    """The rates that are sought, and as many first of the initial values, which are kept; None without any."""
     chosen = names(who, "free", free)
     for name in chosen:
         find(who, "rate", name, rates)
     if not chosen:
         return None
-    if len(initial) != len(chosen):
+    if len(values) < len(chosen):
         raise ModelError(
-            f"{who}: {len(chosen)} rates are free and {len(initial)} initial values given; expected as many values to keep as "
+            f"{who}: {len(chosen)} rates are free and {len(values)} initial values given; expected as many values to keep as "
             "rates to be found, such as initial={'tilt.angle': 0.6}, free=['azimuth.angle']"
         )
-    held = np.array([coordinates.names.index(find(who, "coordinate", name, coordinates.names)) for name in initial])
-    return Sought(chosen, held, np.array([float(x) for x in initial.values()]))
+    kept = list(values)[: len(chosen)]  # the search begins at the others
+    held = np.array([coordinates.names.index(name) for name in kept])
+    return Sought(chosen, held, np.array([values[name] for name in kept]))
+
+
+def _refuse_other_rates(who: str, given: Given, turning: Turning) -> None:
+    """Refuse rates and velocities among initial values that the motion has not."""
+    for name in given.velocities:
+        raise ModelError(
+            f"{who}: initial velocity {name + chr(39)!r} is given; expected values and poses to begin the search at; a steady "
+            "motion has its rates from rates="
+        )
+    c, t = turning.kinematics.coordinates, turning
+    rates = dict(zip(c.rates, without_rounding((c.slopes(t.here) @ t.v).tolist()), strict=True))
+    for name, rate in given.rates.items():
+        if abs(rate - rates[name]) > DEPENDENT * max(1.0, abs(rates[name])):
+            raise ModelError(
+                f"{who}: initial {name!r} is {rate:g}, where the steady motion has {rates[name]:g}; expected the same; leave it "
+                "out, or give the rate in rates="
+            )
 
 
 class SteadyMotion(Result):
@@ -204,7 +225,7 @@ class SteadyMotion(Result):
         for name, rate in mapping(self.name, "rates", rates, "rates by coordinate").items():
             found[find(self.name, "coordinate with a rate", name, found)] = number(self.name, f"rate of {name!r}", rate)
         kinematics = Kinematics(t.equations, t.kinematics.coordinates, found)
-        return SteadyMotion(self.name, found, settled(kinematics, t.here, t.chosen))
+        return SteadyMotion(self.name, found, balanced(kinematics, t.here, t.chosen))
 
     @one_thread
     def trace(self, rate: str, to: float, *, points: int = 50) -> SteadyTrace:

@@ -262,6 +262,9 @@ class Trajectory(Showing, TimeResponse):
     _coordinates: NamedCoordinates = field(default=None, repr=False)
     _samples: tuple[Moment, ...] = field(default=(), repr=False)
     _begins: tuple[Moment, ...] = field(default=(), repr=False)
+    _seconds: float = field(
+        default=0.0, repr=False
+    )  # that the run took; in the table only, as no two runs take the same
 
     @property
     def history(self) -> TimeResponse:
@@ -476,6 +479,9 @@ class Trajectory(Showing, TimeResponse):
             ("largest unaccounted energy", float(np.abs(energy["unaccounted"]).max()), "J"),
             ("largest kinetic energy", float(energy["kinetic"].max()), "J"),
         ]
+        if self._seconds and self.time[-1] > self.time[0]:
+            share = self._seconds / float(self.time[-1] - self.time[0])
+            rows.append(("seconds per second of motion", share, ""))
         for crossing in self.crossings[:_LISTED]:
             way = "rises" if crossing.rising else "falls"
             rows.append((f"{crossing.output} {way} to {crossing.level:g}", crossing.time, "s"))

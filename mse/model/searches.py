@@ -409,7 +409,8 @@ class Searches:
         initial : mapping of str to float, optional
             Values of coordinates where the search begins, which decide between several steady motions.
         free : sequence of str
-            Coordinates whose rates are to be found, beginning from those in ``rates``; as many ``initial`` values are kept.
+            Coordinates whose rates are to be found, beginning from those in ``rates``; as many of the first ``initial``
+            values are kept, and the search begins at the others.
 
         Returns
         -------

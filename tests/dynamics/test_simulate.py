@@ -44,6 +44,7 @@ def test_energy_is_accounted_for_with_what_dampers_took():
     assert motion.energy["damped"][-1] < -0.1
     assert np.abs(motion.energy["unaccounted"]).max() < 1e-8
     assert "largest unaccounted energy" in str(motion)
+    assert "seconds per second of motion" in str(motion)
 
 
 def test_a_reversed_motion_returns():

@@ -96,10 +96,53 @@ def test_the_rate_of_a_conical_pendulum_is_found():
         ModelError, match="1 rates are free and 0 initial values given; expected as many values to keep"
     ):
         conical().find_steady_motion({"azimuth.angle": 3.0}, free=["azimuth.angle"])
-    with pytest.raises(mse.UnknownNameError, match="tilt.angle'"):
+    with pytest.raises(ModelError, match="1 rates are free and 0 initial values given"):
         conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle'": 0.0}, free=["azimuth.angle"])
     with pytest.raises(mse.UnknownNameError, match="rate 'tilt.angle'"):
         conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle": 0.6}, free=["tilt.angle"])
+
+
+def test_initial_values_beyond_those_that_are_kept_begin_the_search():
+    given = {"initial": {"tilt.angle": 0.6, "azimuth.angle": 0.4}, "free": ["azimuth.angle"]}
+    found = conical().find_steady_motion({"azimuth.angle": 3.0}, **given)
+    assert found.rates["azimuth.angle"] == pytest.approx(np.sqrt(9.81 / (0.8 * np.cos(0.6))), rel=1e-11)
+    assert found.joint_coordinates["azimuth.angle"] == pytest.approx(0.4, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("initial", "words"),
+    [
+        (
+            {"azimuth.angle'": 2.0},
+            r"initial \"azimuth.angle'\" is 2, where the steady motion has 4; expected the same; leave it out",
+        ),
+        ({"tilt.angle'": 0.1}, r"initial \"tilt.angle'\" is 0.1, where the steady motion has 0"),
+        ({"bob'": (0, 0, 0, 0, 0, 1.0)}, r"initial velocity \"bob'\" is given; expected values and poses"),
+    ],
+)
+def test_initial_rates_that_contradict_are_refused(initial, words):
+    """They were left out without a word."""
+    start = {"tilt.angle": 0.5}
+    with pytest.raises(ModelError, match=words):
+        conical().find_steady_motion({"azimuth.angle": 4.0}, initial=start | initial)
+    same = start | {"azimuth.angle'": 4.0}
+    assert conical().find_steady_motion({"azimuth.angle": 4.0}, initial=same).stable
+
+
+@pytest.mark.parametrize("start", [2.5, 3.0, 3.5, 4.0, 5.0])
+def test_neighbors_at_other_rates_are_no_unstable_motion(start):
+    """Turning along and the change of rate with amplitude are one eigenvector at zero; rounding split them to +-2e-6."""
+    given = {"initial": {"tilt.angle": 0.6}, "free": ["azimuth.angle"]}
+    found = conical().find_steady_motion({"azimuth.angle": start}, **given)
+    assert found.stable
+    np.testing.assert_array_equal(found.linearize().modes(damped=True).eigenvalues[:2], 0.0)
+    assert found.trace("azimuth.angle'", 5.0, points=2).limits == ()
+
+
+def test_both_turns_of_a_top_and_their_rates_are_at_zero():
+    rates = {"precession.angle": 2.690772028, "spin.angle": 100.0 - 2.690772028 * np.cos(0.5)}
+    found = top(False).find_steady_motion(rates, initial={"tilt.angle": 0.45})
+    assert np.count_nonzero(found.linearize().modes(damped=True).eigenvalues == 0.0) == 4
 
 
 def test_a_top_sleeps_where_it_spins_fast():
@@ -117,6 +160,26 @@ def test_damping_that_turns_along_drives_a_rotor_beyond_a_speed():
     assert growing.growth == pytest.approx(0.24992893, abs=1e-8)
     trace = found.trace("spin.angle'", 270.0, points=2)
     assert trace.limits == pytest.approx((300.0,), abs=1e-8)
+
+
+@pytest.mark.parametrize("motor", ["none", "position"])
+def test_a_rotor_on_a_hub_without_mass_is_balanced_to_rounding(motor):
+    """All forces are zero: turning at 350 rad/s leaves 2e-14 N by rounding of velocities.  The disc is damped from outside by
+    2 N s/m, turning along by 1 N s/m: unstable above 300 rad/s.
+    """
+    system = mse.MSystem("jeffcott", gravity=(0, 0, 0))
+    hub = system.add(mse.RigidBody("hub", mass=0.0))
+    shaft = system.add(mse.RigidBody("shaft", mass=1.0, inertia=0.01))
+    disc = system.add(mse.RigidBody("disc", mass=1.0, inertia=(0.01, 0.01, 0.02)))
+    both = {"x": 1e4, "y": 1e4}, {"x": 2.0, "y": 2.0}
+    system.add(mse.Joint("guide", free=("x", "y"), stiffness=both[0], damping=both[1]), between=(hub, system.ground))
+    system.add(mse.Revolute("spin", motor=motor), between=(disc, hub))
+    system.add(mse.Revolute("drive", motor=motor), between=(shaft, system.ground))
+    system.add(mse.Bushing("inner", damping=(1.0, 1.0, 0, 0, 0, 0)), between=(disc, shaft))
+    found = system.find_steady_motion({"spin.angle": 350.0, "drive.angle": 350.0})
+    (growing,) = found.unstable
+    assert growing.growth == pytest.approx(0.24992893, abs=1e-8)
+    assert system.find_steady_motion({"spin.angle": 290.0, "drive.angle": 290.0}).stable
 
 
 def test_a_disc_whirls_forwards_and_backwards():

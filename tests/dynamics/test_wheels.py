@@ -87,6 +87,40 @@ def test_a_disc_rolls_in_a_circle():
     assert steady.stable
 
 
+def circling(drawn):
+    """A disc that leans by .3 in a circle, with a yaw rate of 2, drawn at some share of the radius."""
+    lean, spin = 0.3, -2.5155927502
+    system = mse.MSystem("circle", gravity=(0, 0, -9.81))
+    at = Pose.dxdydz(0, drawn * (-spin * R / 2.0 - R * np.sin(lean)), R)
+    names = ("arm", "carriage", "fork")
+    arm, carriage, fork = (system.add(mse.RigidBody(n, mass=0.0, at=Pose() if n == "arm" else at)) for n in names)
+    body = system.add(mse.RigidBody("wheel", mass=1.0, inertia=THIN, at=at))
+    system.add(mse.Revolute("yaw"), between=(arm, system.ground))
+    system.add(mse.Joint("place", free=("x", "y", "z")), between=(carriage, arm))
+    system.add(mse.Revolute("lean", axis=(1, 0, 0)), between=(fork, carriage))
+    system.add(mse.Revolute("spin", axis=(0, 1, 0)), between=(body, fork))
+    system.add(mse.RollingDisc("disc", axis=(0, 1, 0), radius=R), between=(body, system.ground))
+    given = {"initial": {"lean.angle": lean}, "free": ["spin.angle"]}
+    return system.find_steady_motion({"yaw.angle": 2.0, "spin.angle": spin}, **given)
+
+
+def test_a_disc_in_a_circle_whose_spin_is_found_is_stable():
+    """Its four motions at zero are two by two one eigenvector; rounding split them to +-3.3e-5."""
+    found = circling(1.0)
+    assert found.rates["spin.angle"] == pytest.approx(-2.5155927502, abs=1e-9)
+    s = found.linearize().modes(damped=True).eigenvalues
+    assert np.count_nonzero(s == 0.0) == 4 and np.abs(s - 0.17218435j).min() < 1e-7
+    assert found.stable
+
+
+def test_a_disc_that_is_drawn_off_its_circle_is_told_what_goes():
+    """Its center is .0048 m farther out than rolling at a yaw rate of 2 lets it be."""
+    with pytest.raises(
+        mse.ModelError, match=r"rolling makes others go there, place.x' = 0.0096.: begin where those rest"
+    ):
+        circling(1.01)
+
+
 def test_a_ball_on_a_turntable_goes_in_circles():
     """It circles at 2/7 of the turntable's rate, wherever it began (Pars, A Treatise on Analytical Dynamics, 1965, 8.12)."""
     system = mse.MSystem("table", gravity=(0, 0, -9.81))
