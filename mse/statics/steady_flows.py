@@ -111,6 +111,8 @@ def steady_flows(assembly: Assembly, at: Configuration, apart: np.ndarray) -> np
     part = _parts(still, rows, here, len(places))
     driven = np.zeros(part.max(initial=-1) + 1, dtype=bool)
     driven[part[efforts[places] != 0.0]] = driven[part[abs(rows[currents != 0.0]).sum(axis=0).A1 > 0.0]] = True
+    if not driven.any():  # all that currents drive is set apart
+        return found
     places, rows = places[driven[part]], rows[:, driven[part]]
     on = np.diff(rows.indptr) > 0
     loops = _Loops(still, at, places, efforts[places], [names[k] for k in places], part[driven[part]])
