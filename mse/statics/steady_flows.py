@@ -25,7 +25,7 @@ from ..numerics.null_motions import null_space
 from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from ..numerics.rank import rank
 from ..numerics.tangent import normalized
-from .networks import Network, Steady, networks
+from .networks import Network, Steady, networks, some
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -182,7 +182,7 @@ class _Loops:
         """Refuse the current sources of the part that a coordinate belongs to."""
         first = rows.indices[rows.indptr[:-1]]
         sources = np.flatnonzero((currents != 0.0) & (self.part[first] == self.part[coordinate]))
-        told = _some([f"{self.names[first[k]]} {currents[k]:g} A" for k in sources])
+        told = some([f"{self.names[first[k]]} {currents[k]:g} A" for k in sources])
         raise ModelError(
             f"{self.assembly.topology.label}: the currents of {told} do not add up at their junctions, which nothing "
             "else feeds; expected another way for their current; connect a resistor, or remove a source"
@@ -225,7 +225,7 @@ class _Loops:
         linked = np.abs(unresisted.T @ flux) > DEPENDENT * own
         if linked.any():
             raise ModelError(
-                f"{self.assembly.topology.label}: the loop of {_some(self._members(unresisted, linked))} has no resistance, so "
+                f"{self.assembly.topology.label}: the loop of {some(self._members(unresisted, linked))} has no resistance, so "
                 "it would keep out the flux of a steady current beside it for ever; expected a resistance; add a small Resistor"
             )
 
@@ -275,7 +275,7 @@ class _Loops:
         worst = int((np.abs(left) / np.where(sizes > 0.0, sizes, 1.0)).argmax()) if len(v) else 0
         raise ModelError(
             f"{self.assembly.topology.label}: no steady flow was found through "
-            f"{_some([n for n, p in zip(self.names, self.part, strict=True) if p == self.part[worst]])}: {left[worst]:.3g} of "
+            f"{some([n for n, p in zip(self.names, self.part, strict=True) if p == self.part[worst]])}: {left[worst]:.3g} of "
             f"{sizes[worst]:.3g} V (or Pa, K) are left; expected contents that rise with the flow; check the dissipation of these"
         )
 
@@ -292,8 +292,8 @@ class _Loops:
         members = self._members(without, driven)
         sources = [f"{n} {abs(e):g}" for n, e in zip(self.names, self.efforts, strict=True) if e and n in members]
         raise ModelError(
-            f"{self.assembly.topology.label}: a steady flow through {_some(members)} is limited by nothing, driven by "
-            f"{_some(sources)} V (or Pa, K); expected a resistance in every loop of sources; add a Resistor"
+            f"{self.assembly.topology.label}: a steady flow through {some(members)} is limited by nothing, driven by "
+            f"{some(sources)} V (or Pa, K); expected a resistance in every loop of sources; add a Resistor"
         )
 
 
@@ -308,7 +308,3 @@ def _unresisted(rows: sp.csr_matrix, slope: sp.csr_matrix) -> tuple[sp.csc_matri
     loops.eliminate_zeros()
     loops.sort_indices()
     return loops, bare[:, chosen].T.tocsr()
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
