@@ -266,7 +266,9 @@ class _Loops:
             for _ in range(_HALVINGS):
                 trial = v + share[self.part] * step
                 effort, slope = self._resisting(trial)
-                worse = np.abs(np.bincount(self.part, step * (effort - self.efforts), count)) >= np.abs(before)
+                worse = ~(
+                    np.abs(np.bincount(self.part, step * (effort - self.efforts), count)) < np.abs(before)
+                )  # nor nan
                 still = self._largest(np.where(left > _ENOUGH * sizes, 1.0, 0.0)) > 0.0  # not at rounding
                 if not (worse & still).any():
                     break
