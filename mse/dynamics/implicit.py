@@ -46,7 +46,7 @@ _ERROR = np.array([-13.0 - 7.0 * _ROOT, -13.0 + 7.0 * _ROOT, -1.0]) / 3.0  # RAD
 # RADAU5's numbers: the estimate is of order 3, so its tolerance follows from the one of the steps, of order 5; factors on steps
 _ESTIMATED, _POWER = 0.1, 2.0 / 3.0
 _SAFE, _LEAST, _MOST = 0.9, 0.2, 8.0
-_ITERATIONS = 10
+_ITERATIONS, _END = 10, 0.03  # of Newton's method, and the change in tolerances of the estimate at which RADAU5 ends it
 _ORDER = 4.0  # of the estimate
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
 
@@ -108,7 +108,7 @@ class _Steps:
         self._tolerance = rtol
         self._accelerate(min(begin.step or _FIRST * self._size / self._speed, 1.0 / NOTHING))
         self._estimated = max(_ESTIMATED * rtol**_POWER, 10.0 * EPS)
-        self._close = max(10.0 * EPS / self._estimated, min(0.03, np.sqrt(self._estimated)))
+        self._close = max(10.0 * EPS / self._estimated, min(_END, np.sqrt(self._estimated)))
         turn = np.abs(begin.v[: self._bodies].reshape(-1, 6)[:, 3:]).max(initial=0.0)
         self._longest = _TURN / float(turn) if turn else np.inf
         self._shortest = idle(self._size / self._speed, begin.time)
@@ -133,7 +133,7 @@ class _Steps:
     # -- steps ------------------------------------------------------------------------------------------------
     def taken(self) -> Step:
         """The longest step that keeps the tolerance, found from the length that is given."""
-        begin = self._begin
+        begin, equations = self._begin, self._equations
         h = min(begin.step or _FIRST * self._size / self._speed, self._longest)
         follows = _MOST
         while True:
@@ -167,7 +167,10 @@ class _Steps:
             part = t - begin.time
             own = self._solved(part, (stages, part / h))
             if own is None:
-                raise StepFailed
+                raise ModelError(
+                    f"{equations.topology.label}: no state is found at t = {t:.9g} s in the step from {begin.time:.9g} to "
+                    f"{moment.time:.9g} s, which keeps rtol = {self._tolerance:g}; expected one; take a larger rtol"
+                )
             return self._moment(self._settled(own, part), own, part, None)
 
         return Step(begin, moment, at, self._evaluations)
@@ -220,6 +223,8 @@ class _Steps:
             velocity, position = np.tile(found.velocity, (3, 1)), np.zeros((3, p))
         else:
             x, v, velocity, position = self._within(*like)
+        # rates in a part of a step that was solved are rounding of positions, divided by a time that may be very short
+        enough = self._close if like is None else _END
         last, powers = np.inf, np.zeros((3, 2))
         for iteration in range(1, _ITERATIONS + 1):
             left = [[] for _ in range(4)]
@@ -240,7 +245,7 @@ class _Steps:
             size = self._measured(dx, dv, h)
             slower = size / last
             stalls = iteration > 2 and slower >= 1.0
-            if not np.isfinite(size) or (stalls and size > self._close):
+            if not np.isfinite(size) or (stalls and size > enough):
                 return None
             if stalls or size <= self._close * min(1.0, (1.0 - slower) / max(slower, EPS)):
                 return _Stages(x, v, velocity, position, powers, iteration)

@@ -72,5 +72,12 @@ def unbalanced(slopes: np.ndarray, forces: np.ndarray) -> int | None:
     return int(np.abs(work[:, along.argmax()]).argmax())
 
 
+def undetermined(slopes: np.ndarray) -> np.ndarray:
+    """Which unknowns (n,) change along motions on which equations with slopes (m, n) have no influence."""
+    slopes = slopes / _or_one(np.abs(slopes).max(axis=1, initial=0.0))[:, None]
+    motions = null_space(slopes / _or_one(np.linalg.norm(slopes, axis=0)), rcond=DEPENDENT)
+    return (np.abs(motions) > DEPENDENT).any(axis=1)
+
+
 def _or_one(x: np.ndarray) -> np.ndarray:
     return np.where(x > 0.0, x, 1.0)

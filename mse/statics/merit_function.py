@@ -238,7 +238,10 @@ class MeritFunction:
         if self.assembly.constraint_count:
             full, (distance, length) = here.slopes, here.distances
             tangent = here.tangent()
-            found = tangent.multipliers(gradient[self.searched] / self.metric)
+            finite = np.isfinite(gradient).all()  # as long as no step has led too far
+            found = (
+                tangent.multipliers(gradient[self.searched] / self.metric) if finite else np.full(len(distance), np.nan)
+            )
             multipliers = found / length
             if (steady := self.assembly.steady) is not None:
                 multipliers[steady.rows] = steady.multipliers

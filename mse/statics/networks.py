@@ -22,7 +22,7 @@ from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation
 from ..model.groups import Group
 from ..numerics.precision import EPS
-from ..numerics.scaled_newton import Left, solved, unbalanced
+from ..numerics.scaled_newton import Left, solved, unbalanced, undetermined
 
 # Of the terms of each equation.  With 1e-13 and 1e-11 tests/elements/test_heat.py passes.
 _SETTLED = 1e-12
@@ -119,6 +119,7 @@ class Network:
             )  # fmt: skip
             if not found:
                 self._refuse(self._left(z))
+        self._refuse_undetermined(self._left(z, ~told, ~follows, z[~follows]).slopes, ~follows)
         q, v = self._values(z)
         if len(self.conducts):
             q[self.conducts] += np.linalg.lstsq(self.matrix[:, self.conducts], -self._sums(q), rcond=None)[0]
@@ -186,10 +187,24 @@ class Network:
                 "multiplier is the effort"
             )
 
+    def _refuse_undetermined(self, slopes: np.ndarray, by: np.ndarray) -> None:
+        """Refuse efforts that equations with slopes (m, c) by the unknowns ``by`` (n,) leave open: they have no initial value."""
+        open_ = np.zeros(len(by), dtype=bool)
+        open_[by] = undetermined(slopes)
+        names = [self.names[k] for k in self.rests[open_[: len(self.rests)] & self.efforts[self.rests]]]
+        if not names:
+            return
+        what, expected, remedy = "efforts", "an equation for each of them", "add it to the effort_constraint"
+        if any(getattr(name, "unit", "") == "K" for name in names):
+            what, expected, remedy = "temperatures", "a path to surroundings", "connect a TemperatureSource"
+        raise ModelError(
+            f"{self.assembly.topology.label}: nothing decides the {what} {some(names)}, since many values balance; expected "
+            f"{expected}; {remedy}, or use simulate(), which begins at initial values"
+        )
+
     def _refuse(self, left: Left) -> None:
         count, label = len(self.names), self.assembly.topology.label
-        some = ", ".join(map(str, self.names[:6])) + (" ..." if count > 6 else "")
-        begin = f"{label}: no steady state was found of the network of {some}"
+        begin = f"{label}: no steady state was found of the network of {some(self.names)}"
         given = self._forces(*self._at(self.state.q[self.chosen], np.zeros(count)))[0]
         if (k := unbalanced(left.slopes[:count], given)) is not None:
             raise ModelError(
@@ -202,3 +217,8 @@ class Network:
             "all that is fed in, such as a HeatConductor to a TemperatureSource for heat, and efforts that appear in the "
             "effort_constraint of their element"
         )
+
+
+def some(names: list[str]) -> str:
+    """The first of names, for messages."""
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -25,7 +25,7 @@ from ..numerics.null_motions import null_space
 from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from ..numerics.rank import rank
 from ..numerics.tangent import normalized
-from .networks import Network, Steady, networks
+from .networks import Network, Steady, networks, some
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -111,6 +111,8 @@ def steady_flows(assembly: Assembly, at: Configuration, apart: np.ndarray) -> np
     part = _parts(still, rows, here, len(places))
     driven = np.zeros(part.max(initial=-1) + 1, dtype=bool)
     driven[part[efforts[places] != 0.0]] = driven[part[abs(rows[currents != 0.0]).sum(axis=0).A1 > 0.0]] = True
+    if not driven.any():  # all that currents drive is set apart
+        return found
     places, rows = places[driven[part]], rows[:, driven[part]]
     on = np.diff(rows.indptr) > 0
     loops = _Loops(still, at, places, efforts[places], [names[k] for k in places], part[driven[part]])
@@ -180,7 +182,7 @@ class _Loops:
         """Refuse the current sources of the part that a coordinate belongs to."""
         first = rows.indices[rows.indptr[:-1]]
         sources = np.flatnonzero((currents != 0.0) & (self.part[first] == self.part[coordinate]))
-        told = _some([f"{self.names[first[k]]} {currents[k]:g} A" for k in sources])
+        told = some([f"{self.names[first[k]]} {currents[k]:g} A" for k in sources])
         raise ModelError(
             f"{self.assembly.topology.label}: the currents of {told} do not add up at their junctions, which nothing "
             "else feeds; expected another way for their current; connect a resistor, or remove a source"
@@ -223,7 +225,7 @@ class _Loops:
         linked = np.abs(unresisted.T @ flux) > DEPENDENT * own
         if linked.any():
             raise ModelError(
-                f"{self.assembly.topology.label}: the loop of {_some(self._members(unresisted, linked))} has no resistance, so "
+                f"{self.assembly.topology.label}: the loop of {some(self._members(unresisted, linked))} has no resistance, so "
                 "it would keep out the flux of a steady current beside it for ever; expected a resistance; add a small Resistor"
             )
 
@@ -264,7 +266,9 @@ class _Loops:
             for _ in range(_HALVINGS):
                 trial = v + share[self.part] * step
                 effort, slope = self._resisting(trial)
-                worse = np.abs(np.bincount(self.part, step * (effort - self.efforts), count)) >= np.abs(before)
+                worse = ~(
+                    np.abs(np.bincount(self.part, step * (effort - self.efforts), count)) < np.abs(before)
+                )  # nor nan
                 still = self._largest(np.where(left > _ENOUGH * sizes, 1.0, 0.0)) > 0.0  # not at rounding
                 if not (worse & still).any():
                     break
@@ -273,7 +277,7 @@ class _Loops:
         worst = int((np.abs(left) / np.where(sizes > 0.0, sizes, 1.0)).argmax()) if len(v) else 0
         raise ModelError(
             f"{self.assembly.topology.label}: no steady flow was found through "
-            f"{_some([n for n, p in zip(self.names, self.part, strict=True) if p == self.part[worst]])}: {left[worst]:.3g} of "
+            f"{some([n for n, p in zip(self.names, self.part, strict=True) if p == self.part[worst]])}: {left[worst]:.3g} of "
             f"{sizes[worst]:.3g} V (or Pa, K) are left; expected contents that rise with the flow; check the dissipation of these"
         )
 
@@ -290,8 +294,8 @@ class _Loops:
         members = self._members(without, driven)
         sources = [f"{n} {abs(e):g}" for n, e in zip(self.names, self.efforts, strict=True) if e and n in members]
         raise ModelError(
-            f"{self.assembly.topology.label}: a steady flow through {_some(members)} is limited by nothing, driven by "
-            f"{_some(sources)} V (or Pa, K); expected a resistance in every loop of sources; add a Resistor"
+            f"{self.assembly.topology.label}: a steady flow through {some(members)} is limited by nothing, driven by "
+            f"{some(sources)} V (or Pa, K); expected a resistance in every loop of sources; add a Resistor"
         )
 
 
@@ -306,7 +310,3 @@ def _unresisted(rows: sp.csr_matrix, slope: sp.csr_matrix) -> tuple[sp.csc_matri
     loops.eliminate_zeros()
     loops.sort_indices()
     return loops, bare[:, chosen].T.tocsr()
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -203,3 +203,30 @@ def test_work_and_the_beginning_of_a_step_are_there():
     np.testing.assert_allclose(motion.work["u.voltage"][-1], charge, rtol=1e-4)
     rest = system.simulate(duration=0.75, dt=0.25, start=motion.at(0.25).state, inputs={"u.voltage": 1.0})
     np.testing.assert_allclose(rest["c.charge"][[0, -1]], [0.0, charge], atol=1e-7)
+
+
+@pytest.mark.parametrize("rounding", [0.01, 1.0])
+def test_a_moment_in_a_step_is_found_where_rounding_ends_newtons_method(monkeypatch, rounding):
+    """Changes that do not become smaller than some tolerances of the estimate, as rounding in very short parts of steps does."""
+    system = mse.MSystem("low pass")
+    system.add(mse.VoltageSource("source", voltage=5.0))
+    system.add(mse.Resistor("resistor", resistance=1e3))
+    system.add(mse.Capacitor("capacitor", capacitance=1e-6))
+    system.connect("source.+", "resistor.+")
+    system.connect("resistor.-", "capacitor.+")
+    system.connect("source.-", "capacitor.-", system.earth)
+    run = system.simulate(duration=1e-3, dt=1e-3, rtol=1e-11)
+    whole, measured, part = implicit._Steps._solved, implicit._Steps._measured, []
+
+    def solved(self, h, like):
+        part[:] = [rounding if like else 0.0]
+        return whole(self, h, like)
+
+    monkeypatch.setattr(implicit._Steps, "_solved", solved)
+    monkeypatch.setattr(implicit._Steps, "_measured", lambda *given: max(measured(*given), part[0]))
+    if rounding == 1.0:
+        with pytest.raises(ModelError, match=r"no state is found at t = 0\.0005 s in the step from .* a larger rtol"):
+            run.at(5e-4)
+        return
+    went_on = system.simulate(duration=1e-3, dt=1e-3, start=run.at(5e-4).state, rtol=1e-11)
+    assert went_on["capacitor.charge"][0] == pytest.approx(5e-6 * (1.0 - np.exp(-0.5)), rel=1e-9)

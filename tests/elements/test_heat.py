@@ -260,3 +260,36 @@ def test_warming_up_is_accounted_for():
     run = heated().simulate(duration=60.0, dt=20.0, rtol=1e-7)
     assert run["box.temperature"][-1] == pytest.approx(338.9359631 - 38.94 * np.exp(-0.18 * 60.0), abs=1e-2)
     assert not any("accounted" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("conductance", [0.2, 1.0])
+def test_a_heater_warms_under_a_given_current(conductance):
+    """``G (T - T0) = R (1 + a (T - T0)) I^2``, with R = 1 ohm, a = 0.1/K and 1 A."""
+    system = mse.MSystem("fed")
+    system.add(mse.CurrentSource("source", current=1.0))
+    system.add(mse.Heater("heater", resistance=1.0, slope=0.1))
+    system.add(mse.HeatConductor("wall", conductance=conductance))
+    system.add(mse.TemperatureSource("room"))
+    system.connect("source.+", "heater.+")
+    system.connect("source.-", "heater.-", system.earth)
+    system.connect("heater.heat", "wall.1")
+    system.connect("wall.2", "room.heat")
+    point = system.find_working_point()
+    assert point.potentials["heater.heat"] == pytest.approx(293.15 + 1.0 / (conductance - 0.1), abs=1e-9)
+
+
+def test_bodies_that_nothing_links_to_surroundings_have_no_steady_temperature():
+    """Any common temperature is steady; in motions they meet where the energy is kept, (2 * 400 + 3 * 300)/5 K."""
+    system = mse.MSystem("pair")
+    system.add(mse.HeatCapacity("a", capacity=2.0, temperature=400.0))
+    system.add(mse.HeatCapacity("b", capacity=3.0, temperature=300.0))
+    system.add(mse.HeatConductor("wall", conductance=0.5))
+    system.connect("a.heat", "wall.1")
+    system.connect("wall.2", "b.heat")
+    with pytest.raises(
+        ModelError,
+        match=r"pair': nothing decides .*wall\.temperature1, wall\.temperature2.*TemperatureSource.*simulate",
+    ):
+        system.find_working_point()
+    run = system.simulate(duration=60.0, dt=60.0, rtol=1e-6)
+    assert run["a.temperature"][-1] == pytest.approx(340.0, abs=1e-2)

@@ -138,3 +138,30 @@ def test_plates_that_touch_where_they_are_drawn_are_named():
     touching = on_a_spring(mse.PlateCapacitor("plates", sides=(SIDE, SIDE), gap=GAP), drawn=0.0)
     with pytest.raises(mse.ModelError, match=r"PlateCapacitor 'plates': its plates touch: the gap is 0 m; expected"):
         touching.find_working_point(seek="nearest")
+
+
+class Levitation(mse.MObject):
+    """L = 0.05 + 0.08/(1 + x/0.004), with x below the pole."""
+
+    frame_names = ("pole", "ball")
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+
+    def kinetic(self, frames, q, v):
+        x = frames[0].o[2] - frames[1].o[2]
+        return 0.5 * (0.05 + 0.08 / (1.0 + x / 0.004)) * v[0] ** 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_magnet_that_no_controller_holds_is_named():
+    """Steps along an energy that falls without bound end where its forces are no numbers."""
+    system = mse.MSystem("levitation", gravity=(0, 0, -9.81))
+    ball = system.add(mse.RigidBody("ball", mass=0.06, inertia=1e-5, at=mse.Pose.dz(-0.004)))
+    system.add(mse.Prismatic("guide"), between=(ball, system.ground))
+    system.add(Levitation("magnet"), between=(system.ground, ball))
+    system.add(mse.Resistor("resistor", resistance=8.0))
+    system.add(mse.VoltageSource("source", voltage=3.8817727909))
+    system.connect("source.+", "resistor.+")
+    system.connect("resistor.-", "magnet.+")
+    system.connect("source.-", "magnet.-", system.earth)
+    with pytest.raises(mse.WorkingPointError, match=r"the energy of Levitation 'magnet' falls without bound"):
+        system.find_working_point()

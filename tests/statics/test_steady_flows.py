@@ -7,6 +7,7 @@ from wiring import wired
 
 import mse
 from mse.elements.parameters import Real
+from mse.errors import ModelError
 
 
 def resistor(name, value, a, b):
@@ -320,4 +321,30 @@ def test_a_loop_without_resistance_beside_a_steady_current_is_refused():
     system.connect(core.port("1-"), system.earth)
     system.connect(core.port("2+"), core.port("2-"))
     with pytest.raises(mse.ModelError, match=r"loop of core.charge2 has no resistance"):
+        system.find_working_point()
+
+
+class Diode(mse.MObject):
+    """A diode, ``u = 0.026 V log(1 + i/1e-12 A)``, which has no voltage for currents below -1e-12 A."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+
+    def dissipation(self, frames, q, v):
+        return 0.026 * ((v[0] + 1e-12) * np.log1p(v[0] / 1e-12) - v[0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_diode_blocks_where_a_first_step_leads_beyond_its_law():
+    system = mse.MSystem("rectifier")
+    system.add(mse.VoltageSource("source", voltage=-0.2))
+    system.add(Diode("diode"))
+    system.add(mse.Resistor("resistor", resistance=200.0))
+    system.connect("source.+", "diode.+")
+    system.connect("diode.-", "resistor.+")
+    system.connect("resistor.-", "source.-", system.earth)
+    flow = system.find_working_point().flows["diode.charge"]
+    assert abs(flow) == pytest.approx(1e-12 * (1.0 - np.exp(-0.2 / 0.026)), rel=1e-9)
+    system["source"].voltage = -5.0  # 1e-12 A less 1e-95 A, which no number is
+    with pytest.raises(ModelError, match=r"no steady flow was found through source\.charge, diode\.charge"):
         system.find_working_point()
