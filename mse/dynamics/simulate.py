@@ -38,7 +38,7 @@ from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
-from .start import Given, carried, closed, moving, placed, settled
+from .start import Given, Hidden, carried, closed, moving, placed, settled
 from .sticking import Sticking
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
@@ -211,6 +211,7 @@ class Run:
         self.equations.implicit = self.method == "implicit"
         self._stays = undecided(self.equations, here, v) if self.equations.implicit else ""
         self.equations.undecided = bool(self._stays)
+        self.equations.hidden = self.equations.implicit and bool(Hidden.of(self.equations, here, v))
 
     # -- steps ------------------------------------------------------------------------------------------------
     def to(

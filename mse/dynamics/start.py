@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from ..model.evaluation import Evaluation
 from ..model.joint_assembly import put_together, restored
 from ..model.pattern import forceful
 from ..model.topology import Topology
-from ..numerics.precision import EPS, NOTHING
-from ..numerics.scaled_newton import Left, solved, unbalanced
+from ..numerics.precision import DEPENDENT, EPS, NOTHING
+from ..numerics.scaled_newton import Left, shortest, solved, unbalanced, undetermined_motions
 from ..pose import Pose
 from ..validation.arguments import find, instance, mapping, number, numbers
 from .accelerations import Constrained, Equations
@@ -364,6 +364,8 @@ def settled(
         _refuse_bare(e, here, v, time)
         return here, v  # stiff parts without mass begin where they are put, and jump
     now, rates = at(z)
+    if e.hidden:
+        rates = differentiated(e, now, rates, time)
     fastest = np.abs(rates[first:]).max()
     for name, rate in zip(names, rates[first:].tolist(), strict=True):
         wanted = given.rates.get(f"{name}'", rate)
@@ -373,6 +375,49 @@ def settled(
                 "circuit, as nothing keeps a rate there; expected the same; leave it out"
             )
     return now, rates
+
+
+class Hidden(NamedTuple):
+    """Rates that no law decides at their moment, as of a capacitor straight across a source: they follow from rates of inputs.
+
+    Efforts balance along motions N, the ``balanced`` (k, c) of the coordinates ``own`` (c,), whatever the rates are:
+    ``N' f(q, t) = 0``.  So rates along the motions ``along`` (c, l) keep ``N' (K v - df/dt) = 0``; ``by`` (k, n) is N' K, and
+    ``slopes`` (k, l) are those by these rates.
+    """
+
+    own: np.ndarray
+    along: np.ndarray
+    balanced: np.ndarray
+    by: np.ndarray
+    slopes: np.ndarray
+
+    @classmethod
+    def of(cls, e: Equations, here: Evaluation, v: np.ndarray) -> Hidden:
+        first = e.size - e.topology.internal
+        mass, damping, stiffness, _ = matrices(e, here, v, np.zeros(e.size))
+        efforts = first + np.flatnonzero(e.assembly.variables()[0])
+        own = np.setdiff1d(first + np.flatnonzero(~mass[first:].any(axis=1)), efforts)
+        rows = e.rows(here, v)[:, own]
+        balanced, along = (
+            undetermined_motions(np.vstack([*acting, rows]), VANISHED)
+            for acting in ((damping[own].T, stiffness[np.ix_(own, efforts)].T), (damping[:, own],))
+        )
+        by = balanced.T @ stiffness[own]
+        slopes, terms = by[:, own] @ along, np.abs(balanced.T) @ np.abs(stiffness[np.ix_(own, own)]) @ np.abs(along)
+        slopes[np.abs(slopes) <= np.maximum(DEPENDENT * terms, VANISHED)] = 0.0  # of what no stiffness feels
+        return cls(own, along, balanced.T, by, slopes)
+
+    def __bool__(self) -> bool:
+        return bool(self.slopes.any())
+
+
+def differentiated(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
+    """Velocities (n,) with hidden rates as they follow from rates of inputs at a time (s)."""
+    hidden = Hidden.of(e, here, v)
+    off = hidden.by @ v - hidden.balanced @ e.inputs.force_rates(time, here)[hidden.own]
+    v = v.copy()
+    v[hidden.own] -= hidden.along @ shortest(hidden.slopes, off)[0]
+    return v
 
 
 def _refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:

@@ -145,3 +145,29 @@ def test_charges_that_would_jump_are_refused():
         system.simulate(duration=1e-3, dt=1e-3)
     run = system.simulate(duration=1e-3, dt=1e-3, initial={"capacitor.charge": 5e-6})
     np.testing.assert_allclose(run["capacitor.charge"], 5e-6, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("voltage", "rate"),
+    [
+        (lambda t: 1e3 * t, lambda t: 1e3 + 0.0 * t),
+        (lambda t: np.sin(1e3 * t), lambda t: 1e3 * np.cos(1e3 * t)),
+        (lambda t: np.interp(t, [0.0, 1.0], [0.0, 1e3]), lambda t: 1e3 + 0.0 * t),
+    ],
+)
+def test_the_current_of_a_capacitor_across_a_source_follows_from_the_rate_of_its_voltage(voltage, rate):
+    system = mse.MSystem("across")
+    system.add(mse.VoltageSource("source"))
+    system.add(mse.Capacitor("capacitor", capacitance=1e-6))
+    system.add(mse.Resistor("resistor", resistance=50.0))
+    system.connect("source.+", "capacitor.+", "resistor.+")
+    system.connect("source.-", "capacitor.-", "resistor.-", system.earth)
+    run = system.simulate(duration=2e-3, dt=1e-3, inputs={"source.voltage": voltage}, rtol=1e-6)
+    np.testing.assert_allclose(run["capacitor.current"], 1e-6 * rate(run.time), rtol=1e-6)
+    np.testing.assert_allclose(run["resistor.current"], voltage(run.time) / 50.0, rtol=1e-6, atol=1e-12)
+    assert not any("accounted" in note for note in run.notes)
+    first = system.simulate(duration=1e-3, dt=1e-3, inputs={"source.voltage": voltage}, rtol=1e-6)
+    then = system.simulate(
+        duration=1e-3, dt=1e-3, start=first.final_state, inputs={"source.voltage": voltage}, rtol=1e-6
+    )
+    np.testing.assert_array_equal(then["capacitor.current"], run["capacitor.current"][1:])
