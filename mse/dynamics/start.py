@@ -200,6 +200,20 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
     return restored(here) or here if equations.assembly.constraint_count else here
 
 
+def put_along(equations: Equations, before: Evaluation, here: Evaluation, given: Given) -> str:
+    """A note on stores whose charge had to change so that charges have the values that are given; "" for none."""
+    names = equations.topology.coordinate_names
+    first, last = equations.size - equations.topology.internal, here.state.q
+    stores = np.asarray(abs(here.total(2).stiffness[first:, first:]).sum(axis=0)).ravel() > 0.0
+    stores &= flowing(names[first:]) & ~equations.assembly.variables()[0]
+    moved = stores & (np.abs(last - before.state.q) > _CLOSE * np.abs(last).max(initial=0.0))
+    told = [f"{names[first + k]} {last[k]:.6g} {names[first + k].unit}" for k in np.flatnonzero(moved)]
+    told = [x for x in told if x.split()[0] not in given.values]
+    if not told or not given.values:
+        return ""
+    return f"junctions lead to {', '.join(told)} where initial values are given for {', '.join(given.values)}"
+
+
 def _wound(here: Evaluation, after: Evaluation, more: float) -> Evaluation | None:
     """The system turned so often more as it was from one state to another; None if it does not return in each such turn.
 
@@ -245,7 +259,7 @@ def _brought(
 
 def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given) -> None:
     found, outermost = dict(zip(coordinates.names, coordinates.values(here), strict=True)), equations.measure.outermost
-    units = dict(zip(coordinates.names, coordinates.units, strict=True))
+    units = {n: u or getattr(n, "unit", "") for n, u in zip(coordinates.names, coordinates.units, strict=True)}
     open_by = np.abs(here.distances[0]).max(initial=0.0) if equations.assembly.constraint_count else 0.0
     off = {name: _off(here, frame, pose) for name, (frame, pose) in given.poses.items()}
     largest = max(1.0, *map(abs, given.values.values())) if given.values else 1.0
@@ -258,11 +272,13 @@ def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: Na
         gap, turn = np.linalg.norm(six[:3]), np.linalg.norm(six[3:])
         shown.append(f"{name} is {gap:.3g} m and {turn:.3g} rad from its pose")
     if open_by > _CLOSE * outermost:
-        worst = here.assembly.constraint_labels()[int(np.abs(here.distances[0]).argmax())]
-        shown.append(f"and {worst} is open by {open_by:.3g} m")
+        k, names = int(np.abs(here.distances[0]).argmax()), equations.topology.coordinate_names
+        inside = [names[j] for j in here.slopes.tocsr()[k].indices if flowing(names)[j]]
+        gap = f"{abs(here.residual[k]):.3g} {inside[0].unit}" if inside else f"{open_by:.3g} m"
+        shown.append(f"and {here.assembly.constraint_labels()[k]} is open by {gap}")
     raise ModelError(
-        f"{equations.topology.label}: its joints contradict the initial values: as near as they come, {', '.join(shown)}; "
-        "expected values that all joints allow at once; give fewer of them, or correct one"
+        f"{equations.topology.label}: its joints or junctions contradict the initial values: as near as they come, "
+        f"{', '.join(shown)}; expected values that all allow at once; give fewer of them, or correct one"
     )
 
 
@@ -274,7 +290,8 @@ def moving(
     if not given.rates and not given.velocities and not v.any() and not off.any():
         return v
     chosen = np.array([k for k, name in enumerate(coordinates.rates) if name in given.rates], dtype=int)
-    names, units = [coordinates.rates[k] for k in chosen], [coordinates.rate_units[k] for k in chosen]
+    names = [coordinates.rates[k] for k in chosen]
+    units = [coordinates.rate_units[k] or getattr(coordinates.names[k], "flow_unit", "") for k in chosen]
     target, rows = [given.rates[name] for name in names], [coordinates.slopes(here)[chosen]]
     for body, (frame, six) in given.velocities.items():
         names += [f"{body}'[{k}]" for k in range(6)]
@@ -303,8 +320,8 @@ def moving(
             labels = [*here.assembly.constraint_labels(), *flowing_rows]
             shown += f", {labels[int(held.argmax())]} moves apart by {held.max():.3g} a second"
         raise ModelError(
-            f"{equations.topology.label}: its joints tie the initial rates together: as near as they come, {shown}; expected "
-            "rates that all joints allow at once; give fewer of them, or correct one"
+            f"{equations.topology.label}: its joints or junctions tie the initial rates together: as near as they come, {shown}; "
+            "expected rates that all allow at once; give fewer of them, or correct one"
         )
     return v
 

@@ -171,3 +171,20 @@ def test_the_current_of_a_capacitor_across_a_source_follows_from_the_rate_of_its
         duration=1e-3, dt=1e-3, start=first.final_state, inputs={"source.voltage": voltage}, rtol=1e-6
     )
     np.testing.assert_array_equal(then["capacitor.current"], run["capacitor.current"][1:])
+
+
+def test_a_store_that_initial_values_put_along_is_noted():
+    run = low_pass().simulate(duration=1e-4, dt=1e-4, initial={"source.charge": 1e-6}, rtol=1e-6)
+    assert "junctions lead to capacitor.charge -1e-06 C where initial values are given for source.charge" in run.notes
+    run = low_pass().simulate(duration=1e-4, dt=1e-4, initial={"capacitor.charge": 1e-6}, rtol=1e-6)
+    assert not any("junctions" in note for note in run.notes)
+
+
+def test_charges_that_no_junction_allows_are_refused_in_coulombs():
+    system = mse.MSystem("pair")
+    system.add(mse.Capacitor("one", capacitance=1e-6))
+    system.add(mse.Capacitor("two", capacitance=1e-6))
+    system.connect("one.+", "two.+")
+    system.connect("one.-", "two.-", system.earth)
+    with pytest.raises(ModelError, match=r"junctions contradict .*where 1 C is given.*'one\.\+' is open by 0\.75 C"):
+        system.simulate(duration=1e-3, dt=1e-3, initial={"one.charge": 1.0, "two.charge": 0.5})
