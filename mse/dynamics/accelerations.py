@@ -72,9 +72,9 @@ class Equations:
         self._rows = [assembly._coordinates(g) for g in groups]
         self.flows = [FlowPart(topology, kind) for kind in topology.kinds if kind.cls.defines("flow_constraint")]
         self.inputs = InputForces(assembly, None) if inputs is None else inputs
-        self.undecided = (
-            False  # whether some motion has neither mass nor force, where steps are implicit; found at the start
-        )
+        # whether some motion has neither mass nor force, where steps are implicit; found at the start
+        self.undecided = False
+        self.hidden = False  # whether some rates follow from inputs that change alone; found at the start
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
         self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
 

@@ -25,6 +25,7 @@ from .charts import Chart, Settled, StepFailed, displaced
 from .explicit import _TURN, Pace, idle, speed_scale
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
+from .start import differentiated
 
 
 def _method() -> tuple[np.ndarray, ...]:
@@ -191,7 +192,10 @@ class _Steps:
     def _moment(self, end: Settled, stages: _Stages, h: float, step: float | None) -> Moment:
         b = self._begin
         damped, driven = (np.array([b.damped, b.driven]) + h * (_WEIGHTS @ stages.powers)).tolist()
-        return Moment(b.time + h, end.state, end.v, damped, driven, step, b if step is None else None)
+        e, v, t = self._equations, end.v, b.time + h
+        if e.hidden:  # which stages know to a lower order
+            v = differentiated(e, e.evaluation(end.state, t), v, t)
+        return Moment(t, end.state, v, damped, driven, step, b if step is None else None)
 
     def _settled(self, stages: _Stages, h: float) -> Settled:
         y = np.concatenate([stages.x[2], stages.v[2]]) / np.tile(self._metric, 2)

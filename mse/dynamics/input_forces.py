@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from ..elements import laws
 from ..elements.circuits import CurrentSource
+from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
 from ..validation.arguments import called, find, mapping, number, refusal
-from .prescribed import Signal
+from .prescribed import BESIDE, Signal
 
 Given = float | Callable[[float], float] | ArrayLike
 INPUTS = "forces and motions by input, such as {'coil.fx': 2.0, 'crank.angle': lambda t: 5 * t}"
@@ -113,14 +114,28 @@ class InputForces:
 
     def each_force(self, time: float, here: Evaluation) -> dict[str, np.ndarray]:
         """The same (n,) of each input that is a force, by name."""
-        return {name: self._one_force(name, time, here) for name in self._forces}
+        return {name: self._on_coordinates(name, self._force(name, time), here) for name in self._forces}
 
-    def _one_force(self, name: str, time: float, here: Evaluation) -> np.ndarray:
+    def force_rates(self, time: float, here: Evaluation) -> np.ndarray:
+        """By how much forces (n,) change in a second, at poses that stay."""
+        rates = (self._on_coordinates(name, self._rate(name, time), here) for name in self._forces)
+        return sum(rates, np.zeros(self._assembly.size))
+
+    def _rate(self, name: str, time: float) -> float:
+        if not callable(given := self.given[name]):
+            return 0.0
+        try:
+            return Signal(self._label, name, given, np.zeros(0)).at(time)[1]
+        except ModelError:  # of functions that are not recorded, such as np.interp
+            later = time + BESIDE * max(1.0, abs(time))
+            return (self._force(name, later) - self._force(name, time)) / (later - time)
+
+    def _on_coordinates(self, name: str, value: float, here: Evaluation) -> np.ndarray:
         a, at = self._assembly, here.configuration
         _, el, column = self._forces[name]
         out = np.zeros(a.size + 6)  # the ground first
         along = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))[:, column]
-        own = self._force(name, time) * along
+        own = value * along
         for f, six in zip(el.frames, own[: 6 * len(el.frames)].reshape(-1, 6), strict=True):
             b = a.body[f]
             out[6 * b : 6 * b + 3] += six[:3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
+from ..elements.coordinates import flowing
 from ..errors import ModelError
 from ..model.evaluation import Evaluation
 from ..numerics.precision import NOTHING, left_by_rounding
@@ -61,11 +62,23 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
 
 
 def undecided(equations: Equations, here: Evaluation, v: np.ndarray) -> str:
-    """A note on coordinates that neither mass nor force nor constraint decides in a state at velocities v (n,); "" for none."""
+    """A note on coordinates that neither mass nor force nor constraint decides in a state at velocities v (n,); "" for none.
+
+    Raises ModelError for charges, volumes and the like, whose flows would have to divide in some way.
+    """
     sizes = np.abs(Jacobian(equations, here, v).bare).max(axis=1, initial=0.0)
-    names = [equations.topology.coordinate_names[k] for k in np.flatnonzero(sizes > _SHARE)]
+    t, bare = equations.topology, sizes > _SHARE
+    names, flows = (
+        [t.coordinate_names[k] for k in np.flatnonzero(x)] for x in (bare, bare & flowing(t.coordinate_names))
+    )
     if not names:
         return ""
+    if flows:
+        raise ModelError(
+            f"{t.label}: nothing decides how {', '.join(flows)} divide: no energy, mass, resistance or constraint holds them but "
+            "in sums; expected one for each; give them stores or resistances of their own, or one coordinate for what "
+            "flows in all of them"
+        )
     return f"neither mass nor force nor constraint decides at the beginning how {', '.join(map(str, names))} move: they stay"
 
 

@@ -30,7 +30,7 @@ _SMOOTH = 1e-3
 _FEWEST = 8  # samples of which every second one has a spline
 # s, or of the time: distance over which a function that jumps is asked on both sides.  With a tenth and ten times of it
 # tests/dynamics/test_prescribed.py passes.
-_BESIDE = 1e-7
+BESIDE = 1e-7
 _JUMP = 10.0  # times the change that derivatives explain (tests/dynamics/test_prescribed.py)
 # Times at which a function is looked at between two others, next to the largest of which it is looked at again, at most so often;
 # and the growth on the way that only poles have: with a hundredth and a hundred times of it tests/dynamics/test_prescribed.py
@@ -149,11 +149,11 @@ class Signal:
 
     def broken(self, time: float) -> str:
         """In words: how it jumps, or has a kink, next to a time (s); "" where it is smooth."""
-        beside = _BESIDE * max(1.0, abs(time))
+        beside = BESIDE * max(1.0, abs(time))
         before, after = self.at(time - beside), self.at(time + beside)
         for k, what in enumerate(("jumps", "has a kink")):
             explained = 2.0 * beside * max(abs(before[k + 1]), abs(after[k + 1]))
-            if abs(after[k] - before[k]) > _JUMP * max(explained, _BESIDE * max(abs(before[k]), abs(after[k]))):
+            if abs(after[k] - before[k]) > _JUMP * max(explained, BESIDE * max(abs(before[k]), abs(after[k]))):
                 rate = "" if k == 0 else "its rate goes "
                 return (
                     f"{self._label}: {self._name} {what} at t = {time:.6g} s: {rate}from {before[k]:.6g} to {after[k]:.6g}; "

@@ -39,7 +39,7 @@ from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
-from .start import Given, carried, closed, moving, placed, settled
+from .start import Given, Hidden, carried, closed, moving, placed, put_along, settled
 from .sticking import Sticking
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
@@ -159,7 +159,7 @@ class Run:
         self.evaluations = 0
         self._since: float | None = None  # on the clock, when samples began to be made in one go
         self.method, self.why, self._span = method or "", "", span
-        self._stays = ""  # what neither mass nor force decides
+        self._along = self._stays = ""  # what initial values put along, and what neither mass nor force decides
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
@@ -198,7 +198,8 @@ class Run:
         e.inputs.begin_at(time, {**dict(zip(inner, here.state.q.tolist(), strict=True)), **given.values})
         given.refuse_unlike(self.label, e.inputs, time)
         here = closed(e, here, time, start is None)
-        here = placed(e, here, self.coordinates, given)
+        before, here = here, placed(e, here, self.coordinates, given)
+        self._along = put_along(e, before, here, given)
         here.refuse_undefined()
         v = moving(e, here, self.coordinates, given, v, time)
         self._choose(here, v, self.method)
@@ -213,6 +214,7 @@ class Run:
         self.equations.implicit = self.method == "implicit"
         self._stays = undecided(self.equations, here, v) if self.equations.implicit else ""
         self.equations.undecided = bool(self._stays)
+        self.equations.hidden = self.equations.implicit and bool(Hidden.of(self.equations, here, v))
 
     # -- steps ------------------------------------------------------------------------------------------------
     def to(
@@ -365,7 +367,7 @@ class Run:
         inputs, state = self.equations.inputs, self.state(last)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
         names, (crossed, passages) = self.outputs.names, self._passages()
-        notes = tuple(filter(None, [self.why, self._stays]))
+        notes = tuple(filter(None, [self.why, self._along, self._stays]))
         if self.equations.massless and self.method == "explicit":
             notes += (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from ..model.evaluation import Evaluation
 from ..model.joint_assembly import put_together, restored
 from ..model.pattern import forceful
 from ..model.topology import Topology
-from ..numerics.precision import EPS, NOTHING
-from ..numerics.scaled_newton import Left, solved, unbalanced
+from ..numerics.precision import DEPENDENT, EPS, NOTHING
+from ..numerics.scaled_newton import Left, shortest, solved, unbalanced, undetermined_motions
 from ..pose import Pose
 from ..validation.arguments import find, instance, mapping, number, numbers
 from .accelerations import Constrained, Equations
@@ -200,6 +200,20 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
     return restored(here) or here if equations.assembly.constraint_count else here
 
 
+def put_along(equations: Equations, before: Evaluation, here: Evaluation, given: Given) -> str:
+    """A note on stores whose charge had to change so that charges have the values that are given; "" for none."""
+    names = equations.topology.coordinate_names
+    first, last = equations.size - equations.topology.internal, here.state.q
+    stores = np.asarray(abs(here.total(2).stiffness[first:, first:]).sum(axis=0)).ravel() > 0.0
+    stores &= flowing(names[first:]) & ~equations.assembly.variables()[0]
+    moved = stores & (np.abs(last - before.state.q) > _CLOSE * np.abs(last).max(initial=0.0))
+    told = [f"{names[first + k]} {last[k]:.6g} {names[first + k].unit}" for k in np.flatnonzero(moved)]
+    told = [x for x in told if x.split()[0] not in given.values]
+    if not told or not given.values:
+        return ""
+    return f"junctions lead to {', '.join(told)} where initial values are given for {', '.join(given.values)}"
+
+
 def _wound(here: Evaluation, after: Evaluation, more: float) -> Evaluation | None:
     """The system turned so often more as it was from one state to another; None if it does not return in each such turn.
 
@@ -245,7 +259,7 @@ def _brought(
 
 def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given) -> None:
     found, outermost = dict(zip(coordinates.names, coordinates.values(here), strict=True)), equations.measure.outermost
-    units = dict(zip(coordinates.names, coordinates.units, strict=True))
+    units = {n: u or getattr(n, "unit", "") for n, u in zip(coordinates.names, coordinates.units, strict=True)}
     open_by = np.abs(here.distances[0]).max(initial=0.0) if equations.assembly.constraint_count else 0.0
     off = {name: _off(here, frame, pose) for name, (frame, pose) in given.poses.items()}
     largest = max(1.0, *map(abs, given.values.values())) if given.values else 1.0
@@ -258,11 +272,13 @@ def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: Na
         gap, turn = np.linalg.norm(six[:3]), np.linalg.norm(six[3:])
         shown.append(f"{name} is {gap:.3g} m and {turn:.3g} rad from its pose")
     if open_by > _CLOSE * outermost:
-        worst = here.assembly.constraint_labels()[int(np.abs(here.distances[0]).argmax())]
-        shown.append(f"and {worst} is open by {open_by:.3g} m")
+        k, names = int(np.abs(here.distances[0]).argmax()), equations.topology.coordinate_names
+        inside = [names[j] for j in here.slopes.tocsr()[k].indices if flowing(names)[j]]
+        gap = f"{abs(here.residual[k]):.3g} {inside[0].unit}" if inside else f"{open_by:.3g} m"
+        shown.append(f"and {here.assembly.constraint_labels()[k]} is open by {gap}")
     raise ModelError(
-        f"{equations.topology.label}: its joints contradict the initial values: as near as they come, {', '.join(shown)}; "
-        "expected values that all joints allow at once; give fewer of them, or correct one"
+        f"{equations.topology.label}: its joints or junctions contradict the initial values: as near as they come, "
+        f"{', '.join(shown)}; expected values that all allow at once; give fewer of them, or correct one"
     )
 
 
@@ -274,7 +290,8 @@ def moving(
     if not given.rates and not given.velocities and not v.any() and not off.any():
         return v
     chosen = np.array([k for k, name in enumerate(coordinates.rates) if name in given.rates], dtype=int)
-    names, units = [coordinates.rates[k] for k in chosen], [coordinates.rate_units[k] for k in chosen]
+    names = [coordinates.rates[k] for k in chosen]
+    units = [coordinates.rate_units[k] or getattr(coordinates.names[k], "flow_unit", "") for k in chosen]
     target, rows = [given.rates[name] for name in names], [coordinates.slopes(here)[chosen]]
     for body, (frame, six) in given.velocities.items():
         names += [f"{body}'[{k}]" for k in range(6)]
@@ -303,8 +320,8 @@ def moving(
             labels = [*here.assembly.constraint_labels(), *flowing_rows]
             shown += f", {labels[int(held.argmax())]} moves apart by {held.max():.3g} a second"
         raise ModelError(
-            f"{equations.topology.label}: its joints tie the initial rates together: as near as they come, {shown}; expected "
-            "rates that all joints allow at once; give fewer of them, or correct one"
+            f"{equations.topology.label}: its joints or junctions tie the initial rates together: as near as they come, {shown}; "
+            "expected rates that all allow at once; give fewer of them, or correct one"
         )
     return v
 
@@ -364,6 +381,8 @@ def settled(
         _refuse_bare(e, here, v, time)
         return here, v  # stiff parts without mass begin where they are put, and jump
     now, rates = at(z)
+    if e.hidden:
+        rates = differentiated(e, now, rates, time)
     fastest = np.abs(rates[first:]).max()
     for name, rate in zip(names, rates[first:].tolist(), strict=True):
         wanted = given.rates.get(f"{name}'", rate)
@@ -373,6 +392,49 @@ def settled(
                 "circuit, as nothing keeps a rate there; expected the same; leave it out"
             )
     return now, rates
+
+
+class Hidden(NamedTuple):
+    """Rates that no law decides at their moment, as of a capacitor straight across a source: they follow from rates of inputs.
+
+    Efforts balance along motions N, the ``balanced`` (k, c) of the coordinates ``own`` (c,), whatever the rates are:
+    ``N' f(q, t) = 0``.  So rates along the motions ``along`` (c, l) keep ``N' (K v - df/dt) = 0``; ``by`` (k, n) is N' K, and
+    ``slopes`` (k, l) are those by these rates.
+    """
+
+    own: np.ndarray
+    along: np.ndarray
+    balanced: np.ndarray
+    by: np.ndarray
+    slopes: np.ndarray
+
+    @classmethod
+    def of(cls, e: Equations, here: Evaluation, v: np.ndarray) -> Hidden:
+        first = e.size - e.topology.internal
+        mass, damping, stiffness, _ = matrices(e, here, v, np.zeros(e.size))
+        efforts = first + np.flatnonzero(e.assembly.variables()[0])
+        own = np.setdiff1d(first + np.flatnonzero(~mass[first:].any(axis=1)), efforts)
+        rows = e.rows(here, v)[:, own]
+        balanced, along = (
+            undetermined_motions(np.vstack([*acting, rows]), VANISHED)
+            for acting in ((damping[own].T, stiffness[np.ix_(own, efforts)].T), (damping[:, own],))
+        )
+        by = balanced.T @ stiffness[own]
+        slopes, terms = by[:, own] @ along, np.abs(balanced.T) @ np.abs(stiffness[np.ix_(own, own)]) @ np.abs(along)
+        slopes[np.abs(slopes) <= np.maximum(DEPENDENT * terms, VANISHED)] = 0.0  # of what no stiffness feels
+        return cls(own, along, balanced.T, by, slopes)
+
+    def __bool__(self) -> bool:
+        return bool(self.slopes.any())
+
+
+def differentiated(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
+    """Velocities (n,) with hidden rates as they follow from rates of inputs at a time (s)."""
+    hidden = Hidden.of(e, here, v)
+    off = hidden.by @ v - hidden.balanced @ e.inputs.force_rates(time, here)[hidden.own]
+    v = v.copy()
+    v[hidden.own] -= hidden.along @ shortest(hidden.slopes, off)[0]
+    return v
 
 
 def _refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:

@@ -74,9 +74,16 @@ def unbalanced(slopes: np.ndarray, forces: np.ndarray) -> int | None:
 
 def undetermined(slopes: np.ndarray) -> np.ndarray:
     """Which unknowns (n,) change along motions on which equations with slopes (m, n) have no influence."""
+    return (np.abs(undetermined_motions(slopes)) > DEPENDENT).any(axis=1)
+
+
+def undetermined_motions(slopes: np.ndarray, vanished: float = 0.0) -> np.ndarray:
+    """Those motions (n, k); slopes up to ``vanished`` are none."""
+    slopes = np.where(np.abs(slopes) > vanished, slopes, 0.0)
     slopes = slopes / _or_one(np.abs(slopes).max(axis=1, initial=0.0))[:, None]
-    motions = null_space(slopes / _or_one(np.linalg.norm(slopes, axis=0)), rcond=DEPENDENT)
-    return (np.abs(motions) > DEPENDENT).any(axis=1)
+    wide = _or_one(np.linalg.norm(slopes, axis=0))
+    motions = null_space(slopes / wide, rcond=DEPENDENT) / wide[:, None]
+    return motions / _or_one(np.abs(motions).max(axis=0, initial=0.0))
 
 
 def _or_one(x: np.ndarray) -> np.ndarray:

@@ -212,10 +212,18 @@ class Network:
                 "stiffness, a resistance, or an effort that follows from its effort_constraint; hold it, or take the force away"
             )
         worst = int(left.off[:count].argmax())
+        expected = (
+            "a way out for all that is fed in, such as a HeatConductor to a TemperatureSource for heat, and efforts that appear "
+            "in the effort_constraint of their element"
+        )
+        kept = (given != 0.0) & ~left.slopes[:count, :count].any(axis=1)
+        if any(self.names[k].effort_unit == "K" for k in np.flatnonzero(kept)):  # there are surroundings
+            expected = (
+                "heat that flows out to grow faster with temperatures than what is fed in, which runs away otherwise; lower a "
+                "source, or conduct more to the TemperatureSource"
+            )
         raise ModelError(
-            f"{begin}; {self.names[worst]} is off by {left.values[worst]:.3g} of {left.terms[worst]:.3g}; expected a way out for "
-            "all that is fed in, such as a HeatConductor to a TemperatureSource for heat, and efforts that appear in the "
-            "effort_constraint of their element"
+            f"{begin}; {self.names[worst]} is off by {left.values[worst]:.3g} of {left.terms[worst]:.3g}; expected {expected}"
         )
 
 

@@ -37,8 +37,9 @@ def test_rates_that_no_law_decides_are_refused():
     """Of two volumes only the sum meets an energy."""
     system = mse.MSystem("thesis")
     system.add(example("lagrangian_daes").PrintedBlender("it"))
-    with pytest.raises(ModelError, match='initial "it.v1\'" is 0.001, where .* follows from the circuit'):
-        system.simulate(duration=1.0, dt=0.25, initial={"it.v1'": 1e-3, "it.v2'": -1e-3})
+    for initial in ({}, {"it.v1'": 1e-3, "it.v2'": -1e-3}):
+        with pytest.raises(ModelError, match=r"nothing decides how it\.v1, it\.v2 divide: no energy, mass, resistance"):
+            system.simulate(duration=1.0, dt=0.25, initial=initial)
 
 
 @pytest.mark.slow
@@ -145,3 +146,46 @@ def test_charges_that_would_jump_are_refused():
         system.simulate(duration=1e-3, dt=1e-3)
     run = system.simulate(duration=1e-3, dt=1e-3, initial={"capacitor.charge": 5e-6})
     np.testing.assert_allclose(run["capacitor.charge"], 5e-6, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("voltage", "rate"),
+    [
+        (lambda t: 1e3 * t, lambda t: 1e3 + 0.0 * t),
+        (lambda t: np.sin(1e3 * t), lambda t: 1e3 * np.cos(1e3 * t)),
+        (lambda t: np.interp(t, [0.0, 1.0], [0.0, 1e3]), lambda t: 1e3 + 0.0 * t),
+    ],
+)
+def test_the_current_of_a_capacitor_across_a_source_follows_from_the_rate_of_its_voltage(voltage, rate):
+    system = mse.MSystem("across")
+    system.add(mse.VoltageSource("source"))
+    system.add(mse.Capacitor("capacitor", capacitance=1e-6))
+    system.add(mse.Resistor("resistor", resistance=50.0))
+    system.connect("source.+", "capacitor.+", "resistor.+")
+    system.connect("source.-", "capacitor.-", "resistor.-", system.earth)
+    run = system.simulate(duration=2e-3, dt=1e-3, inputs={"source.voltage": voltage}, rtol=1e-6)
+    np.testing.assert_allclose(run["capacitor.current"], 1e-6 * rate(run.time), rtol=1e-6)
+    np.testing.assert_allclose(run["resistor.current"], voltage(run.time) / 50.0, rtol=1e-6, atol=1e-12)
+    assert not any("accounted" in note for note in run.notes)
+    first = system.simulate(duration=1e-3, dt=1e-3, inputs={"source.voltage": voltage}, rtol=1e-6)
+    then = system.simulate(
+        duration=1e-3, dt=1e-3, start=first.final_state, inputs={"source.voltage": voltage}, rtol=1e-6
+    )
+    np.testing.assert_array_equal(then["capacitor.current"], run["capacitor.current"][1:])
+
+
+def test_a_store_that_initial_values_put_along_is_noted():
+    run = low_pass().simulate(duration=1e-4, dt=1e-4, initial={"source.charge": 1e-6}, rtol=1e-6)
+    assert "junctions lead to capacitor.charge -1e-06 C where initial values are given for source.charge" in run.notes
+    run = low_pass().simulate(duration=1e-4, dt=1e-4, initial={"capacitor.charge": 1e-6}, rtol=1e-6)
+    assert not any("junctions" in note for note in run.notes)
+
+
+def test_charges_that_no_junction_allows_are_refused_in_coulombs():
+    system = mse.MSystem("pair")
+    system.add(mse.Capacitor("one", capacitance=1e-6))
+    system.add(mse.Capacitor("two", capacitance=1e-6))
+    system.connect("one.+", "two.+")
+    system.connect("one.-", "two.-", system.earth)
+    with pytest.raises(ModelError, match=r"junctions contradict .*where 1 C is given.*'one\.\+' is open by 0\.75 C"):
+        system.simulate(duration=1e-3, dt=1e-3, initial={"one.charge": 1.0, "two.charge": 0.5})

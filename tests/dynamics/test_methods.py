@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mse
-from mse import MotionError
+from mse import ModelError, MotionError
 from mse.dynamics import jacobian, methods
 from mse.dynamics.accelerations import Equations
 from mse.elements.law_record import Law
@@ -86,6 +86,21 @@ def test_what_neither_mass_nor_force_decides_is_noted():
     assert any("decides at the beginning how it.v1, it.v2 move: they stay" in note for note in run.notes)
     np.testing.assert_allclose(run["it.v1"] - run["it.v2"], 0.2, atol=1e-9)
     np.testing.assert_allclose(run["it.v1"] + run["it.v2"], 0.4 * np.exp(-4.0 * run.time), atol=1e-8)
+
+
+class Volumes(Sum):
+    """The same of volumes, which have to divide in some way."""
+
+    coordinate_names = (mse.coordinate("v1", unit="m3"), mse.coordinate("v2", unit="m3"))
+
+
+def test_volumes_that_only_their_sum_decides_are_refused():
+    system = mse.MSystem("blender", gravity=(0, 0, 0))
+    system.add(Volumes("it"))
+    with pytest.raises(
+        ModelError, match=r"nothing decides how it\.v1, it\.v2 divide: .* but in sums; expected one for each"
+    ):
+        system.simulate(duration=1.0, dt=0.5, initial={"it.v1": 0.3, "it.v2": 0.1}, progress=False)
 
 
 def test_circuits_that_are_decided_have_no_such_note():
