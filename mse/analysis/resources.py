@@ -98,6 +98,11 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+def most_in_memory(each: float) -> int:
+    """How many results of ``each`` bytes fit into the free memory."""
+    return int(min(_SHARE * free_memory() / each, 1e300))
+
+
 def refuse_beyond_memory(name: str, size: float, what: str, remedy: str) -> None:
     """ModelError if ``size`` bytes do not fit into the free memory; ``what`` is a text such as "40 steps need {}"."""
     if size <= ALWAYS_FREE:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from ..analysis.resources import refuse_beyond_memory
+from ..analysis.resources import most_in_memory, refuse_beyond_memory
 from ..analysis.time.recording import Recording
 from ..analysis.time.response import Crossing, TimeResponse
 from ..analysis.time.simulate import checked_times
@@ -98,6 +98,12 @@ def simulate(
             f"a motion of {assembly.size} coordinates needs {{}} for dense matrices",
             "take fewer bodies, or linear.simulate() for small motions",
         )
+        each = 8.0 * (len(outputs or ()) + 2 * assembly.size + 18 * assembly.bodies)
+        if record is None:  # before times are made and inputs are read at them
+            refuse_beyond_memory(
+                system.label, (steps + 1) * each, f"{asked_for}, which need {{}} for outputs and poses",
+                f"take at most {most_in_memory(each):,} samples by a larger dt, or record='run.npy' to keep outputs on disk",
+            )  # fmt: skip
         first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
         times = first + (before + np.arange(steps + 1)) * dt
         given = InputForces(assembly, inputs, times)
@@ -110,11 +116,6 @@ def simulate(
                 path, asked(run.equations, begin, times, run.outputs.names, units, rtol, run.method)
             ) as file:
                 return task.finished(run.to(sample, begin, times, watch, task.tell, file))
-        refuse_beyond_memory(
-            system.label, (steps + 1) * 8.0 * (len(run.outputs.names) + 2 * assembly.size + 18 * assembly.bodies),
-            f"{asked_for}, which need {{}} for outputs and poses",
-            "take a larger dt, or record='run.npy' to keep outputs on disk",
-        )  # fmt: skip
         sample, begin = run.begin(system, start, initial)
         return task.finished(run.to(sample, begin, times, watch, task.tell))
 

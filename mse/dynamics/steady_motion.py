@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis.resources import most_in_memory, refuse_beyond_memory
 from ..display import Column, Table, without_rounding
 from ..errors import ModelError
 from ..linear.linear_model import LinearModel
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 # Of a rate: how near to a limit of stability growth is taken, and at how many rates.  With 1e-3 and 1e-2
 # tests/dynamics/test_steady.py passes.
 _NEAR, _SAMPLES = 4e-3, 6
+_MATRICES = (
+    4  # dense ones of one motion: mass, damping, stiffness and what constraints allow (tests/dynamics/test_steady.py)
+)
 _HALVED = 10  # times that a step of a trace is halved where no steady motion is found (tests/dynamics/test_steady.py)
 
 
@@ -255,7 +259,12 @@ class SteadyMotion(Result):
         names = [f"{name}'" for name in self.rates]
         name = list(self.rates)[names.index(find(self.name, "rate", rate, names))]
         to = number(self.name, "to", to)
-        return _traced(self, name, to, whole(self.name, "points", points, minimum=1))
+        points, each = whole(self.name, "points", points, minimum=1), 8.0 * _MATRICES * self._turning.equations.size**2
+        refuse_beyond_memory(
+            self.name, points * each, f"a trace of {points:,} points needs {{}} for its motions",
+            f"take at most {most_in_memory(each):,} points",
+        )  # fmt: skip
+        return _traced(self, name, to, points)
 
     def table(self) -> Table:
         c = self._turning.kinematics.coordinates

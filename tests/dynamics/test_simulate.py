@@ -7,6 +7,7 @@ from scipy.linalg import expm
 
 import mse
 from mse import ModelError, MotionError, Pose, UnknownNameError
+from mse.dynamics import simulate
 
 
 def pendulum(damping=0.0):
@@ -229,8 +230,14 @@ def test_more_samples_than_memory_are_refused_with_both_numbers(more):
 
 def test_samples_whose_poses_do_not_fit_are_refused_with_both_numbers(monkeypatch):
     monkeypatch.setattr("mse.analysis.resources.free_memory", lambda: 1.25e7)
-    message = (
-        r"duration 100 s with dt 0\.001 s makes 100001 samples, .* poses; .*; take a larger dt, or record='run\.npy'"
-    )
+    message = r"duration 100 s with dt 0\.001 s makes 100001 samples, .* poses; .*; take at most [\d,]+ samples by a larger dt"
     with pytest.raises(ModelError, match=message):
         pendulum().simulate(duration=100.0, dt=1e-3, progress=False)
+
+
+def test_samples_beyond_memory_are_refused_before_their_times_are_made(monkeypatch):
+    monkeypatch.setattr(simulate, "_grid", None)
+    with pytest.raises(
+        ModelError, match=r"makes 200000001 samples, which need .*; take at most [\d,]+ samples by a larger dt"
+    ):
+        pendulum().simulate(duration=2.0, dt=1e-8)

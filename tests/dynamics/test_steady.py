@@ -334,6 +334,12 @@ def test_other_rates_from_a_motion():
         found.trace("azimut.angle'", 5.0)
 
 
+def test_a_trace_beyond_memory_is_refused_at_once():
+    found = conical().find_steady_motion({"azimuth.angle": 4.0}, initial={"tilt.angle": 0.5})
+    with pytest.raises(ModelError, match=r"a trace of 1,000,000,000 points needs .* GB .*; take at most [\d,]+ points"):
+        found.trace("azimuth.angle'", 5.0, points=10**9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "factor"), [("_LONGEST", 0.5), ("_LONGEST", 2.0), ("_SAME", 1e-2), ("_SAME", 1e2)])
 def test_numbers_that_decide_have_a_margin(monkeypatch, name, factor):
