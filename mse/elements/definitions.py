@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..validation.arguments import shown
 from .docstrings import required_first
 from .parameters import Parameter
-from .records import FIELD, GEOMETRIC, LOADED
+from .records import FIELD, GEOMETRIC
 
 # Names that a subclass may define; a near miss of one of these is a misspelling, not a new method.
 CONTRACT = (
@@ -213,17 +213,6 @@ def _refuse_parts(cls: type) -> None:
             f"class {cls.__name__}: its parts are {', '.join(map(str, parts))}; expected {GEOMETRIC!r} last, which has what "
             f"elastic parts leave and the terms of lever arms, and loses nothing; set parts = {expected}"
         )
-
-
-def parts_of_models(cls: type) -> tuple[str, ...]:
-    """The parts of a class in models: a geometric one follows elastic ones, which terms of lever arms do not belong to.
-
-    They are forces times second derivatives of positions, so they lose nothing.
-    """
-    parts = tuple(cls.parts)
-    if cls.external or not cls.frame_names or GEOMETRIC in parts or not set(parts).difference(LOADED):
-        return parts
-    return (*parts, GEOMETRIC)
 
 
 def _refuse_without_coordinates(cls: type) -> None:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements.base import MObject
-from ..elements.definitions import parts_of_models
 from ..elements.ports import ports_of
 from ..elements.records import REACTION
 from ..model.assembly import Assembly
 from ..model.flattening import Kind
+from ..model.groups import parts_of_models
 from ..model.pattern import Nodes, Pattern, Sum, forceful
 from ..model.topology import Topology
 from .link_columns import LinkTree

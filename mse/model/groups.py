@@ -9,9 +9,9 @@ import numpy as np
 
 from ..elements import laws
 from ..elements.base import FramePose
-from ..elements.definitions import parts_of_models
 from ..elements.law_record import Shape, bounded
 from ..elements.recorded_laws import Together, derived, power_forces, split
+from ..elements.records import GEOMETRIC, LOADED
 from ..errors import ModelError
 from ..kernels.jit import writable
 from .columns import by_column, parameters_of
@@ -21,6 +21,17 @@ from .topology import Topology
 
 ALL = slice(None)
 _CACHED = 50_000  # numbers in one portion
+
+
+def parts_of_models(cls: type) -> tuple[str, ...]:
+    """The parts of a class in models: a geometric one follows elastic ones, which terms of lever arms do not belong to.
+
+    They are forces times second derivatives of positions, so they lose nothing.
+    """
+    parts = tuple(cls.parts)
+    if cls.external or not cls.frame_names or GEOMETRIC in parts or not set(parts).difference(LOADED):
+        return parts
+    return (*parts, GEOMETRIC)
 
 
 class Group:
