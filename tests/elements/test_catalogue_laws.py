@@ -60,7 +60,7 @@ def test_all_real_parameters_of_a_law_are_inputs_of_its_record(name, law):
     place = np.concatenate([*(f.o for f in frames), *(f.U.ravel() for f in frames), q, 0.3 + np.arange(other)])
     with np.errstate(all="ignore"):
         records = Laws(type(obj), law).of(obj, Shape(len(frames), len(q), values))
-        list(records.of(np.concatenate([place, records.parameters(obj)])[None], lambda _: obj, 1))
+        list(records.of(np.concatenate([place, records.parameters(obj)])[None], lambda _: obj, 1, 2))
     named = {name for name, p in obj.declared_parameters.items() if p.moves}
     real = [
         np.ravel(v) for v in (getattr(obj, k) for k in named)
