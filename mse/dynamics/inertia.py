@@ -102,7 +102,7 @@ class GroupInertia:
         own.group = copy.copy(g)
         own.group.frames = np.arange(count * frames).reshape(count, frames)  # frames that no two elements share
         o, u = at.o[g.frames], at.U[g.frames]
-        size = np.linalg.norm(o - o[:, :1], axis=2).max(axis=1, initial=0.0)
+        size = np.linalg.norm(o - o[:, :1], axis=2).max(axis=1)
         size[size == 0.0] = 1.0  # of one frame alone nothing changes along a displacement
 
         def displaced(i: int, h: float) -> np.ndarray:

@@ -40,11 +40,11 @@ class Jacobian:
     """Slopes of the equations of motion at one state: mass M, damping C and stiffness K (n, n), and independent constraints.
 
     ``held`` numbers the constraints of positions that do not depend on others, ``rolling`` the flows; ``rows`` (k, n) are the
-    measured slopes A of both, those of positions first.  ``once`` is for matrices that no Newton's method follows.
+    measured slopes A of both, those of positions first.
     """
 
-    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray, once: bool = False):
-        self._equations, self._here, self._v, self._once = equations, here, v, once
+    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray):
+        self._equations, self._here, self._v = equations, here, v
         e, self.size = equations, equations.size
         self._follows = np.zeros(e.size, dtype=bool)
         self._follows[e.size - e.topology.internal :] = np.logical_or(*e.assembly.variables())
@@ -62,7 +62,7 @@ class Jacobian:
 
     def _put_matrices(self, a: np.ndarray) -> None:
         metric = self._equations.measure.metric
-        mass, damping, stiffness, self.turning = matrices(self._equations, self._here, self._v, a, self._once)
+        mass, damping, stiffness, self.turning = matrices(self._equations, self._here, self._v, a)
         both = np.outer(metric, metric)
         self.mass, self.damping, self.stiffness = mass / both, damping / both, stiffness / both
 
@@ -165,9 +165,7 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
     return out[:-1, :-1]
 
 
-def matrices(
-    e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, once: bool = False
-) -> tuple[np.ndarray, ...]:
+def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
     """M, and slopes by velocities and by positions (n, n), of forces on the side of ``M a``; W (n, n)."""
     at, n = here.configuration, e.size
     moving, by_turning = e.frame_motions(at, v)
@@ -178,7 +176,7 @@ def matrices(
         g = part.group
         own, w = e._own(g, v, moving), moving[g.frames][:, :, 3:]
         faster = e._own(g, a, accelerated)
-        for found in slopes(part, at, own, faster, exact=False, once=once):
+        for found in slopes(part, at, own, faster, exact=False):
             matrices = on_bodies(found, e._levers(g, at), w, accelerated[g.frames][:, :, 3:])[1:]
             for sum_of, matrix in zip(total, matrices, strict=True):
                 np.add.at(sum_of, (place[:, :, None], place[:, None, :]), matrix)

@@ -44,7 +44,7 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
             for el, frames in zip(part.group.elements, part.group.frames, strict=True):
                 if len({body[f] for f in frames} - {0}) > 1:
                     return "implicit", f"steps are implicit, since the inertia of {el.path} couples bodies"
-    matrices = Jacobian(equations, here, v, once=True)
+    matrices = Jacobian(equations, here, v)
     basis = allowed(matrices)
     if not basis.shape[1]:
         return "explicit", ""

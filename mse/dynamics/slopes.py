@@ -34,17 +34,15 @@ class Slopes(NamedTuple):
 
 
 def slopes(
-    part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, *, exact: bool = True, once: bool = False
+    part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, *, exact: bool = True
 ) -> Iterator[Slopes]:
     """All that elements of one class exert by moving at velocities v and accelerations a (E, n) of their coordinates.
 
-    Without ``exact`` slopes that only differences give are left out: Newton's method converges without them, too.  What is asked
-    for ``once`` comes of differences of inertia forces where few elements have records, which take longer to make.
+    Without ``exact`` slopes that only differences give are left out: Newton's method converges without them, too.
     """
     cls = part.cls
     if part.has_mass:
-        once = once and len(v) <= v.shape[1] and bool(velocity_laws.of(cls, "mass_matrix"))
-        yield _checked(part, "inertia", _inertia(part, at, v, a, exact or once, once))
+        yield _checked(part, "inertia", _inertia(part, at, v, a, exact))
     if cls.damping_kernel is not None or cls.defines("dissipation") or cls.defines("damping_matrix"):
         yield _checked(part, "damping", _damping(part, at, v, exact))
     if cls.defines("power"):
@@ -62,22 +60,21 @@ def _checked(part: GroupInertia, law: str, found: Slopes) -> Slopes:
     return found
 
 
-def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, exact: bool, once: bool) -> Slopes:
+def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, exact: bool) -> Slopes:
     mass, c = part.masses(at, v)
     if part.cls.inertia_slopes is not None:
         return Slopes(MOTION, *part.cls.inertia_slopes(mass, v, a), mass)
     force = np.einsum("eij,ej->ei", mass, a) + c
-    if velocity_laws.of(part.cls, "mass_matrix") and not once:
+    if velocity_laws.of(part.cls, "mass_matrix"):
         return Slopes(MOTION, force, *_recorded(part, at, "inertia", np.hstack([_slow(v), a])), mass)
     by_x, by_v = np.zeros((2, *mass.shape))
-    if exact and (v.any() or a.any() or once):
+    if exact and (v.any() or a.any()):
 
         def exerts(part: GroupInertia, at: Configuration, v: np.ndarray) -> np.ndarray:
             m, c = part.masses(at, v)
             return np.einsum("eij,ej->ei", m, a) + c
 
-        if v.any() or a.any():
-            by_x = part.differences(at, lambda p, there: exerts(p, there, v))
+        by_x = part.differences(at, lambda p, there: exerts(p, there, v))
         for i in range(v.shape[1]):  # of second degree in velocities: any step is exact
             unit = np.zeros(v.shape[1])
             unit[i] = 1.0

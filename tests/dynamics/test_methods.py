@@ -7,11 +7,7 @@ import pytest
 
 import mse
 from mse import ModelError, MotionError
-from mse.dynamics import jacobian, methods
-from mse.dynamics.accelerations import Equations
-from mse.elements.law_record import Law
-from mse.model.evaluation import Evaluation
-from mse.model.variants import prepared
+from mse.dynamics import methods
 
 
 def carts(**fast):
@@ -124,50 +120,3 @@ def test_a_mass_that_changes_with_the_motion_is_no_damper():
     system.add(mse.SymbolicElement("p", coordinates=[r, angle], T=kinetic, V=-1 / r))
     motion = system.simulate(duration=0.1, dt=0.1, initial={"p.r": 1.0, "p.angle'": 2.0, "p.r'": 5.0})
     np.testing.assert_allclose(motion["p.angle'"] * motion["p.r"] ** 2, 2.0, rtol=1e-8)
-
-
-class Angles(mse.MObject):
-    """Two points of 1 kg on rods of 1 m in a row, by absolute angles, and a current through a loop that turns with one."""
-
-    frame_names = ()
-    coordinate_names = ("a", "b", mse.coordinate("charge", unit="C"))
-
-    def energy(self, frames, q):
-        return -9.81 * (2.0 * np.cos(q[0]) + np.cos(q[1])) + q[2] ** 2
-
-    def kinetic(self, frames, q, v):
-        own = v[0] ** 2 + 0.5 * v[1] ** 2 + v[0] * v[1] * np.cos(q[0] - q[1])
-        return own + 0.1 * v[2] ** 2 + 3.0 * v[2] * np.sin(q[1])
-
-
-def swinging(cls=Angles):
-    system = mse.MSystem("swinging")
-    system.add(cls("angles"))
-    return system
-
-
-@pytest.mark.parametrize("speed", [0.0, 2.0])
-def test_matrices_for_the_choice_are_those_of_newtons_method(speed):
-    equations = Equations(*prepared(swinging(), None))
-    here = Evaluation.initial(equations.assembly)
-    here = equations.evaluation(here.state._replace(q=np.array([0.4, -0.3, 0.1])), 0.0)
-    v, none = speed * np.array([1.0, -0.5, 0.3]), np.zeros(3)
-    both = (jacobian.matrices(equations, here, v, none, once) for once in (True, False))
-    for found, expected in zip(*both, strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max(initial=1.0))
-
-
-def test_explicit_steps_record_no_slopes_of_forces_of_inertia(monkeypatch):
-    """Of a chain of 20 links these took three quarters of the time until a motion began."""
-    asked = set()
-
-    def prepare(self, obj, law, *given):
-        make(self, obj, law, *given)
-        self.prepare = lambda order: (asked.add((law, order)), Law.prepare(self, order))
-
-    make = Law.__init__
-    monkeypatch.setattr(Law, "__init__", prepare)
-    fresh = swinging(type("Fresh", (Angles,), {}))  # without records
-    assert fresh.simulate(duration=0.1, dt=0.1).method == "explicit"
-    assert {("kinetic", 2), ("momenta", 1)} <= asked
-    assert not {(law, order) for law, order in asked if law == "inertia" or (law, order) == ("momenta", 2)}
