@@ -74,6 +74,8 @@ class Law:
 
     def __init__(self, obj, law: str, shape: Shape, layout: Layout | None, place: np.ndarray):
         self.shape = shape
+        # how many values the law itself gives, which its record is compared with
+        self._compared = 1 if law in CALLED else shape.values
         self.record = record = Record(place)
         n, inputs = shape.size, 12 * shape.frames + shape.inner
         given = record.inputs(shape.given(law), inputs, varies=law in OF_VELOCITIES)
@@ -219,7 +221,8 @@ class Law:
             record, n, m = self.record, self.shape.size, self.shape.values
             outputs = [(v, r) for r, v in enumerate(self.values)]
             if order < 0:
-                outputs += [(record.rounding(v), m + r) for r, v in enumerate(self.values)]
+                outputs = outputs[: self._compared]
+                outputs += [(record.rounding(v), m + r) for v, r in outputs]
             if order >= 1:
                 for r, v in enumerate(self.values):
                     slopes = record.by_variables(v, self._expansions)
