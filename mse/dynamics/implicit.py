@@ -193,7 +193,7 @@ class _Steps:
         b = self._begin
         damped, driven = (np.array([b.damped, b.driven]) + h * (_WEIGHTS @ stages.powers)).tolist()
         e, v, t = self._equations, end.v, b.time + h
-        if e.hidden:  # which stages know to a lower order
+        if e.hidden:  # rates that stages know to a lower order
             v = differentiated(e, e.evaluation(end.state, t), v, t)
         return Moment(t, end.state, v, damped, driven, step, b if step is None else None)
 

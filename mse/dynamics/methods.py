@@ -61,25 +61,21 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
     return "explicit", ""
 
 
-def undecided(equations: Equations, here: Evaluation, v: np.ndarray) -> str:
-    """A note on coordinates that neither mass nor force nor constraint decides in a state at velocities v (n,); "" for none.
-
-    Raises ModelError for charges, volumes and the like, whose flows would have to divide in some way.
-    """
+def undecided(equations: Equations, here: Evaluation, v: np.ndarray) -> list[str]:
+    """Coordinates that neither mass nor force nor constraint decides in a state at velocities v (n,)."""
     sizes = np.abs(Jacobian(equations, here, v).bare).max(axis=1, initial=0.0)
-    t, bare = equations.topology, sizes > _SHARE
-    names, flows = (
-        [t.coordinate_names[k] for k in np.flatnonzero(x)] for x in (bare, bare & flowing(t.coordinate_names))
-    )
-    if not names:
-        return ""
+    return [equations.topology.coordinate_names[k] for k in np.flatnonzero(sizes > _SHARE)]
+
+
+def refuse_undivided(label: str, names: list[str]) -> None:
+    """Refuse charges, volumes and the like among undecided coordinates: their flows would have to divide in some way."""
+    flows = [str(name) for name, flows in zip(names, flowing(names), strict=True) if flows]
     if flows:
         raise ModelError(
-            f"{t.label}: nothing decides how {', '.join(flows)} divide: no energy, mass, resistance or constraint holds them but "
+            f"{label}: nothing decides how {', '.join(flows)} divide: no energy, mass, resistance or constraint holds them but "
             "in sums; expected one for each; give them stores or resistances of their own, or one coordinate for what "
             "flows in all of them"
         )
-    return f"neither mass nor force nor constraint decides at the beginning how {', '.join(map(str, names))} move: they stay"
 
 
 def _held_without_mass(equations: Equations, matrices: Jacobian, basis: np.ndarray) -> str:

@@ -33,7 +33,7 @@ from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
 from .ledger import unaccounted
 from .locking import Locking
-from .methods import checked, chosen, stepper, undecided
+from .methods import checked, chosen, refuse_undivided, stepper, undecided
 from .moments import Moment
 from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
@@ -160,7 +160,10 @@ class Run:
         self.evaluations = 0
         self._since: float | None = None  # on the clock, when samples began to be made in one go
         self.method, self.why, self._span = method or "", "", span
-        self._along = self._stays = ""  # what initial values put along, and what neither mass nor force decides
+        self._along, self._stays = (
+            "",
+            [],
+        )  # what initial values put along, and names of what neither mass nor force decides
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
@@ -206,6 +209,7 @@ class Run:
         self._choose(here, v, self.method)
         if e.implicit:
             here, v = settled(e, here, v, time, given)
+            refuse_undivided(self.label, self._stays)
         work = (0.0, 0.0) if moment is None else (moment.damped, moment.driven)
         first = Moment(time, here.state, v, *work)
         return first, first
@@ -213,7 +217,7 @@ class Run:
     def _choose(self, here: Evaluation, v: np.ndarray, method: str) -> None:
         self.method, self.why = (method, "") if method else chosen(self.equations, here, v, self._span, self.rtol)
         self.equations.implicit = self.method == "implicit"
-        self._stays = undecided(self.equations, here, v) if self.equations.implicit else ""
+        self._stays = undecided(self.equations, here, v) if self.equations.implicit else []
         self.equations.undecided = bool(self._stays)
         self.equations.hidden = self.equations.implicit and bool(Hidden.of(self.equations, here, v))
 
@@ -368,7 +372,8 @@ class Run:
         inputs, state = self.equations.inputs, self.state(last)
         driven = np.array([inputs.at(m.time) for m in self.samples]).reshape(len(self.samples), -1)
         names, (crossed, passages) = self.outputs.names, self._passages()
-        notes = tuple(filter(None, [self.why, self._along, self._stays]))
+        stay = "neither mass nor force nor constraint decides at the beginning how {} move: they stay"
+        notes = tuple(filter(None, [self.why, self._along, self._stays and stay.format(", ".join(self._stays))]))
         if self.equations.massless and self.method == "explicit":
             notes += (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",

@@ -381,8 +381,7 @@ def settled(
         _refuse_bare(e, here, v, time)
         return here, v  # stiff parts without mass begin where they are put, and jump
     now, rates = at(z)
-    if e.hidden:
-        rates = differentiated(e, now, rates, time)
+    rates = differentiated(e, now, rates, time)
     fastest = np.abs(rates[first:]).max()
     for name, rate in zip(names, rates[first:].tolist(), strict=True):
         wanted = given.rates.get(f"{name}'", rate)
@@ -429,7 +428,9 @@ class Hidden(NamedTuple):
 
 
 def differentiated(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
-    """Velocities (n,) with hidden rates as they follow from rates of inputs at a time (s)."""
+    """Velocities (n,) with hidden rates, if a system has any, as they follow from rates of inputs at a time (s)."""
+    if not e.hidden:
+        return v
     hidden = Hidden.of(e, here, v)
     off = hidden.by @ v - hidden.balanced @ e.inputs.force_rates(time, here)[hidden.own]
     v = v.copy()
