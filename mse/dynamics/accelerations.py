@@ -70,6 +70,10 @@ class Equations:
         groups = [forceful.get(tuple(kind.members)) or Group(topology, kind, -1) for kind in moving]
         self.parts = [GroupInertia(g) for g in groups]
         self._rows = [assembly._coordinates(g) for g in groups]
+        # where forces do work: on all coordinates but efforts and states, whose forces are what is left of their equations
+        efforts, states = assembly.variables()
+        self._works = np.ones(self.size + 1)  # the last one is the ground
+        self._works[self.size - topology.internal : self.size] = ~(efforts | states)
         self.flows = [FlowPart(topology, kind) for kind in topology.kinds if kind.cls.defines("flow_constraint")]
         self.inputs = InputForces(assembly, None) if inputs is None else inputs
         # whether some motion has neither mass nor force, where steps are implicit; found at the start
@@ -165,7 +169,8 @@ class Equations:
         found = Pull(mass, found[0] - inertia, *found[1:])
         if whole is None:
             return found
-        return Pull(*(a + b for a, b in zip(found, whole.pull(here.state, v, self.topology.gravity), strict=True)))
+        own = whole.pull(here.state, v, self.topology.gravity, self._works[:-1])
+        return Pull(*(a + b for a, b in zip(found, own, strict=True)))
 
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations, likewise."""
@@ -205,7 +210,7 @@ class Equations:
                 damped += float(np.sum(both * own))
                 if part.has_power:
                     power = part.powers(at, own)
-                    driven += float(np.sum(power * own))
+                    driven += float(np.sum(power * own * self._works[self._rows[self.parts.index(part)]]))
                     both = both + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
                 np.add.at(force, self._rows[self.parts.index(part)], both)

@@ -90,8 +90,8 @@ class Whole:
         values, slopes, second = found.run(row[None], order)
         return values[0], slopes[0], second[0]
 
-    def pull(self, state: State, v: np.ndarray, gravity: np.ndarray) -> Pull:
-        """Its shares in a state at velocities v (n,)."""
+    def pull(self, state: State, v: np.ndarray, gravity: np.ndarray, works: np.ndarray) -> Pull:
+        """Its shares in a state at velocities v (n,); ``works`` (n,) is 1 where forces of powers do work, 0 elsewhere."""
         n = len(v)
         mass, force, damped, driven = np.zeros((n, n)), np.zeros(n), 0.0, 0.0
         if "energy" in self._has:
@@ -108,7 +108,7 @@ class Whole:
         if "power" in self._has:
             power = self._asked("power", state, np.concatenate([np.zeros(n), v]), 0)[0]
             force += power
-            driven += float(power @ v)
+            driven += float(power @ (works * v))
         return Pull(mass, force, damped, driven)
 
     def bends(self, state: State, v: np.ndarray) -> np.ndarray:
