@@ -143,7 +143,7 @@ def derivative_row(cls: type, count: int, some: int, runs: int) -> Row:
 def made(cls: type) -> Callable[[], None]:
     """The record of a class and its programs."""
     obj, place = cls("it"), np.concatenate([rows_of(places(cls, 1))[0], np.zeros(3)])
-    return lambda: Law(obj, "energy", _shape(cls), [("strength", False)], place).prepare()
+    return lambda: Law(obj, "energy", _shape(cls), [("strength", False)], place).prepare(2)
 
 
 def making_row(cls: type, runs: int) -> Row:

@@ -175,7 +175,7 @@ def test_jumps_and_kinks_are_refused_with_both_values(function, said):
     assert caught.value.motion.time[-1] == pytest.approx(0.03, abs=0.011)
 
 
-@pytest.mark.parametrize(("name", "factor"), [("_BESIDE", 0.1), ("_BESIDE", 10.0), ("_JUMP", 0.5), ("_JUMP", 5.0)])
+@pytest.mark.parametrize(("name", "factor"), [("BESIDE", 0.1), ("BESIDE", 10.0), ("_JUMP", 0.5), ("_JUMP", 5.0)])
 def test_where_functions_are_asked_beside_a_jump_decides_nothing(monkeypatch, name, factor):
     monkeypatch.setattr(prescribed, name, factor * getattr(prescribed, name))
     signal = prescribed.Signal("system", "crank.angle", lambda t: np.sin(t) if t < 0.03 else 0.5, np.zeros(2))
