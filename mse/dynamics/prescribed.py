@@ -129,6 +129,8 @@ class Signal:
             # next to a pole it grows as much as times come nearer, but where one of them was near it by chance
             still = 0 if sizes[k] > 2.0 * most else still + 1
             most, at = sizes[k], float(times[k])
+            if still > _STILL and min(sizes[max(0, k - 1)], sizes[min(_LOOKS, k + 1)]) > 0.5 * most:
+                return ""  # the top of a pulse, however far above the ends
             if still > _STILL or most == np.inf or not high - low > _LOOKS * EPS * abs(high):
                 break
             low, high = times[max(0, k - 1)], times[min(_LOOKS, k + 1)]

@@ -271,6 +271,14 @@ def test_an_angle_with_a_pole_ends_too(monkeypatch, factor):
         s.simulate(duration=0.2, dt=0.1, inputs=inputs, rtol=1e-3, progress=False)
 
 
+def test_a_pulse_from_nothing_is_no_pole():
+    pulse = prescribed.Signal("pulse", "u", lambda t: 1e-2 * np.exp(-(((t - 1.02) / 2e-3) ** 2)), np.zeros(0))
+    assert pulse.pole(0.9, 3.0) == ""
+    for at in (0.1, 1.0 / 3.0, 0.1 + 1e-12):
+        pole = prescribed.Signal("pole", "u", lambda t, at=at: 1.0 / (t - at), np.zeros(0))
+        assert "grows without limit towards" in pole.pole(0.0, 0.2 if at < 0.3 else 1.0)
+
+
 @pytest.mark.parametrize("factor", [1e-2, 1e2])
 def test_growth_that_only_poles_have_is_far_from_both(monkeypatch, factor):
     monkeypatch.setattr(prescribed, "_POLE", factor * prescribed._POLE)
