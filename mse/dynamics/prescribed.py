@@ -134,7 +134,7 @@ class Signal:
             if still > _STILL or most == np.inf or not high - low > _LOOKS * EPS * abs(high):
                 break
             low, high = times[max(0, k - 1)], times[min(_LOOKS, k + 1)]
-        if still > _STILL or most <= _POLE * first:  # a bell, which may be nothing at both ends, has a top
+        if most <= _POLE * first:
             return ""
         return (
             f"{self._label}: {self._name} grows without limit towards t = {at:.6g} s (it is {self.at(begin)[0]:.4g} at "
