@@ -24,6 +24,10 @@ class StepFailed(Exception):
     """No step from here on keeps the tolerance."""
 
 
+class MomentFailed(StepFailed, ModelError):
+    """A moment in a step that was made is not found: steps fail as without it, users who ask for it are told so."""
+
+
 class JointsOpen(ModelError):
     """Constraints cannot be restored."""
 

@@ -21,7 +21,7 @@ from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING, left_by_rounding
 from .accelerations import Equations
-from .charts import Chart, Settled, StepFailed, displaced
+from .charts import Chart, MomentFailed, Settled, StepFailed, displaced
 from .explicit import _TURN, Pace, idle, speed_scale
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
@@ -168,7 +168,7 @@ class _Steps:
             part = t - begin.time
             own = self._solved(part, (stages, part / h))
             if own is None:
-                raise ModelError(
+                raise MomentFailed(
                     f"{equations.topology.label}: no state is found at t = {t:.9g} s in the step from {begin.time:.9g} to "
                     f"{moment.time:.9g} s, which keeps rtol = {self._tolerance:g}; expected one; take a larger rtol"
                 )

@@ -18,7 +18,7 @@ from .moments import Moment, Step
 # many times.  With half and twice of each tests/dynamics/test_locking.py passes.
 _SHORTER, _FAR, _PARTS = 0.25, 1000.0, 16
 # Of the longest step: with shorter ones a run ends if an input has a pole ahead, even far ahead.  With a tenth and three times
-# of it tests/dynamics/test_prescribed.py passes.
+# of it tests/dynamics/test_locking.py passes.
 _SHORT = 0.1
 # Of the duration: nearer to where joints lock a run ends.  With a tenth and ten times of it
 # tests/dynamics/test_locking.py passes.

@@ -272,7 +272,7 @@ class Run:
                 self.motion(),
             ) from None
         except (StepFailed, ModelError, LinAlgError) as error:
-            if isinstance(error, ModelError) and begin is sample and k == 1:
+            if not isinstance(error, StepFailed | LinAlgError) and begin is sample and k == 1:
                 raise
             self._keep(begin)
             raise MotionError(self.failure(begin, error), self.motion()) from None
@@ -314,7 +314,7 @@ class Run:
     def failure(self, begin: Moment, error: Exception) -> str:
         """In words: why no step leads on from a moment."""
         ended = f"the motion ends at t = {begin.time:.6g} s, of which this error has the part so far as its motion"
-        if isinstance(error, ModelError) and not isinstance(error, JointsOpen):
+        if isinstance(error, ModelError) and not isinstance(error, JointsOpen | StepFailed):
             return f"{error}; {ended}"
         e = self.equations
         if broken := e.inputs.broken(begin.time):

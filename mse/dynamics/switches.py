@@ -20,7 +20,7 @@ _THERE = 100.0
 # Steps in a row that begin at a switch, and are shorter than that of the longest: its law chatters.  With half and with twice of
 # either tests/dynamics/test_switches.py passes.
 _IN_A_ROW, _SHORT = 100, 1e-2
-# Of the size of the system: a run that ends so near to a switch ends because of it.  With a tenth and ten times of it
+# Of the size of the system: a run that ends so near to a switch ends because of it.  With 0.3 and ten times of it
 # tests/dynamics/test_switches.py passes.
 _BESIDE = 1e-3
 _REMEDY = (

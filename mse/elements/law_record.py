@@ -119,11 +119,7 @@ class Law:
                 self._expansions, weights = rates, [record.one]
             else:
                 momenta = [slope for value in self.values for slope in slopes(value, rates)]
-                if law in ("motion", "inertia"):
-                    momenta = self._inertia(momenta, velocities, given[n:], rates)
-                if law == "motion":
-                    momenta += self._masses(rates)
-                self.values += momenta
+                self.values += self._moving(law, momenta, velocities, given[n:], rates)
         else:
             self.values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():
@@ -141,6 +137,12 @@ class Law:
             slopes = record.by_variables(value, self._expansions)
             value = functools.reduce(record.add, (record.multiply(s, v[i]) for i, s in slopes.items()), record.zero)
         return value
+
+    def _moving(self, law: str, p: list[int], *given) -> list[int]:
+        """What a law of velocities has behind its own values: their slopes p by velocities, or what moves as "motion" says."""
+        if law not in ("motion", "inertia"):
+            return p
+        return self._inertia(p, *given) + (self._masses(given[-1]) if law == "motion" else [])
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a.

@@ -12,7 +12,7 @@ from .stiffness_parts import StiffnessParts
 
 # Coordinates of a part beyond which its eigenvalues take longer than its sparse products
 # (tests/analysis/noise/test_thermal.py::test_parts_on_many_coordinates_have_the_same_noise)
-_WIDE = 60
+WIDE = 60
 
 
 class Blocks(NamedTuple):
@@ -42,12 +42,12 @@ def blocks(parts: StiffnessParts, factors: Mapping[tuple[str, str], float]) -> B
     starts = np.concatenate([[0], np.cumsum(lengths)])
     row, column = (at - np.tile(starts[part], 2)).reshape(2, -1)
     wide: dict[int, tuple[np.ndarray, sp.csr_matrix]] = {}
-    for k in np.flatnonzero(lengths > _WIDE).tolist():
+    for k in np.flatnonzero(lengths > WIDE).tolist():
         own, c = part == k, int(lengths[k])
         wide[k] = on[of == k], sp.csr_matrix((value[own], (row[own], column[own])), shape=(c, c))
     # matrices of one size together
     found = []
-    for c in np.unique(lengths[lengths <= _WIDE]).tolist():
+    for c in np.unique(lengths[lengths <= WIDE]).tolist():
         alike, own = np.flatnonzero(lengths == c), lengths[part] == c
         flat = (np.searchsorted(alike, part[own]) * c + row[own]) * c + column[own]
         matrices = np.bincount(flat, value[own], len(alike) * c * c).reshape(-1, c, c)

@@ -76,3 +76,15 @@ def test_a_crank_that_turns_further_than_its_rocker_names_what_opens():
     message = rf"joints lock at t = {angle / 2:.4g}\d* s: inputs drive crank\.angle = -{angle:.4g}\d*, and Revolute '"
     with pytest.raises(MotionError, match=message):
         s.simulate(duration=3.0, dt=0.1, rtol=1e-6, inputs={"crank.angle": lambda t: -2.0 * t}, progress=False)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.1, 3.0])
+def test_an_angle_with_a_pole_ends_too(monkeypatch, factor):
+    """Its steps become shorter as it turns faster, and each turn of infinitely many would take some."""
+    monkeypatch.setattr(locking, "_SHORT", factor * locking._SHORT)
+    s = mse.MSystem("pole", gravity=(0, 0, 0))
+    rod = s.add(mse.RigidBody("rod", mass=1.0, inertia=0.1))
+    s.add(mse.Revolute("hinge", motor="position"), between=(rod, s.ground))
+    inputs = {"hinge.angle": lambda t: 1.0 / (t - 0.1) + 10.0}
+    with pytest.raises(MotionError, match=r"input 'hinge\.angle' grows without limit towards t = 0\.1 s"):
+        s.simulate(duration=0.2, dt=0.1, inputs=inputs, rtol=1e-3, progress=False)

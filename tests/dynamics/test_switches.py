@@ -156,13 +156,13 @@ class Vee(mse.MObject):
         return [frames[0].o[0] - frames[1].o[0]]
 
 
-def creeping(method):
+def creeping(method, rtol):
     """A damped cart is pushed to the kink by 2 N, and then from both sides."""
     s = mse.MSystem("creeping", gravity=(0, 0, -9.81))
     cart = s.add(mse.RigidBody("cart", mass=1.0, inertia=0.1))
     s.add(mse.Prismatic("rail", axis=(1, 0, 0), damping=50.0), between=(cart, s.ground))
     s.add(Vee("vee"), between=(cart, s.ground))
-    s.simulate(duration=20.0, dt=1.0, initial={"rail.displacement": 0.02}, rtol=1e-5, method=method, progress=False)
+    s.simulate(duration=20.0, dt=1.0, initial={"rail.displacement": 0.02}, rtol=rtol, method=method, progress=False)
 
 
 @pytest.mark.slow
@@ -174,14 +174,13 @@ def test_a_law_that_chatters_is_named(monkeypatch, name, factor):
     with pytest.raises(
         mse.MotionError, match=r"'vee': its law chatters at t = .*; expected forces that are continuous"
     ):
-        creeping("explicit")
+        creeping("explicit", 1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("factor", [0.1, 10.0])
+@pytest.mark.parametrize("factor", [0.3, 10.0])
 def test_a_change_of_formula_that_no_step_passes_is_named(monkeypatch, factor):
     monkeypatch.setattr(switches, "_BESIDE", factor * switches._BESIDE)
     with pytest.raises(
         mse.MotionError, match=r"'vee': no step from t = .* passes the change of its formula next to there"
     ):
-        creeping("implicit")
+        creeping("implicit", 3e-4)

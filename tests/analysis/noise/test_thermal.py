@@ -356,7 +356,7 @@ def test_parts_on_many_coordinates_have_the_same_noise(monkeypatch):
     for output in ("probe.x", "probe.z"):
         roots = linear.noise(f, output)
         with monkeypatch.context() as wide:
-            wide.setattr(part_blocks, "_WIDE", 0)
+            wide.setattr(part_blocks, "WIDE", 0)
             sparse = linear.noise(f, output)
         assert sparse.sources == roots.sources and len(roots.sources) == 4
         np.testing.assert_allclose(sparse.densities, roots.densities, rtol=1e-6, atol=1e-9 * roots.densities.max())
