@@ -2,7 +2,8 @@
 
 A chain of springs solves with an energy written in Python as with ``mse.Spring``.  Laws of 13 and 26 variables, of frames and
 internal coordinates, give value, gradient and Hessian for a thousand elements at once, by one record for all and by one for each,
-made and used once.  Errors: frequencies, and Hessians, of one against the other.
+made and used once.  Masses and forces of inertia of a chain of links, as steps of a motion ask for them.  Errors: frequencies,
+Hessians and forces, of one against the other.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from .table import Row
 OTHERWISE = "mse otherwise"
 ELEMENTS = 1000
 ALONE = 20  # of them one by one, scaled
+LINKS = 20
+BELOW = np.tril(np.ones((LINKS, LINKS)))  # links that carry each point
+MOVING = np.linspace(0.0, 1.0, LINKS), np.linspace(1.0, 2.0, LINKS)  # rad, rad/s
 
 
 class OwnSpring(mse.MObject):
@@ -152,8 +156,45 @@ def making_row(cls: type, runs: int) -> Row:
     return Row(f"record of {variables} variables and its derivatives", variables, times["ours"])
 
 
+class Links(mse.MObject):
+    """A chain of links of 1 m with points of 1 kg at their ends, in absolute angles."""
+
+    frame_names = ()
+    coordinate_names = tuple(f"angle{k}" for k in range(LINKS))
+
+    def kinetic(self, frames, q, v):
+        x, y = BELOW @ (np.cos(q) * v), BELOW @ (np.sin(q) * v)
+        return 0.5 * (x @ x + y @ y)
+
+
+def links_by_record() -> Callable[[], np.ndarray]:
+    """Masses (n, n) and forces of inertia (n,) of the chain, in one row."""
+    law = Law(Links("links"), "motion", Shape(0, LINKS, 1 + LINKS + LINKS**2), [], np.concatenate(MOVING))
+    row = np.concatenate(MOVING)[None]
+    return lambda: law.run(row, 0)[0][0, 1:]
+
+
+def links_by_hand() -> Callable[[], np.ndarray]:
+    """The same by its closed form, which NumPy evaluates at once."""
+    q, v = MOVING
+    carried = BELOW.T @ BELOW
+
+    def found() -> np.ndarray:
+        apart = q[:, None] - q
+        return np.concatenate([(carried * np.sin(apart)) @ v**2, (carried * np.cos(apart)).ravel()])
+
+    return found
+
+
+def links_row(runs: int) -> Row:
+    times, results = measure.alternate({"ours": links_by_record(), "by hand": links_by_hand()}, runs, each=20)
+    off = float(np.abs(results["ours"] - results["by hand"]).max() / np.abs(results["by hand"]).max())
+    return Row(f"{LINKS} links: masses and forces of inertia", LINKS, times["ours"], {"by hand": times["by hand"]}, off)
+
+
 def rows(quick: bool) -> Iterator[Row]:
     runs = 3 if quick else 7
+    yield links_row(100)
     yield chain_row(100 if quick else ELEMENTS, runs)
     for cls in (Pair, FourFrames):
         yield making_row(cls, runs)

@@ -24,8 +24,8 @@ def solve(element: mse.MObject, duration: float, **initial: float) -> mse.Trajec
 
 
 # %%
-# Section 4.2: a block without mass on a spring, a damper, and a ball on a rod. Below its class are the equations, as SymPy
-# forms them; those of all five are printed so.
+# Section 4.2: a block without mass on a spring, a damper, and a ball on a rod. SymPy forms the
+# equations, which are printed below the class, as for all five systems.
 
 
 class Pendulum(mse.MObject):

@@ -59,6 +59,7 @@ def test_working_points_agree_with_those_by_hand():
 
 def test_own_elements_agree_with_built_in_ones_and_one_by_one():
     checked([own_elements.chain_row(5, 1)], 1e-9)
+    checked([own_elements.links_row(1)], 1e-13)
     for cls, size in ((own_elements.Pair, 13), (own_elements.FourFrames, 26)):
         row = checked([own_elements.derivative_row(cls, 3, 2, 1)], 1e-12)[0]
         assert row.size == size

@@ -86,7 +86,7 @@ class Links:
 
 
 def finite(name: str, c: np.ndarray, w: np.ndarray, beside: bool = False) -> np.ndarray:
-    """Controllers c (f, a, s) at rates w (f,); SingularResponseError where one is infinite, unless ``beside`` will do."""
+    """Controllers c (f, a, s) at rates w (f,). An infinite one raises SingularResponseError, unless ``beside`` is set."""
     infinite = ~np.isfinite(c).all(axis=(1, 2))
     if infinite.any() and not beside:
         raise SingularResponseError(

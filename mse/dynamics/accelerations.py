@@ -204,16 +204,17 @@ class Equations:
             if not g.cls.defines("power") and (without := g.without_energy).any():
                 driven -= float(np.sum(gradient[without] * np.append(v, 0.0)[rows[without]]))
         for part in parts:
+            place = self._rows[self.parts.index(part)]
             if part.has_damping and (v.any() or part.has_power):
                 own = self._own(part.group, v, moving)
                 both = part.dampings(at, own)
                 damped += float(np.sum(both * own))
                 if part.has_power:
                     power = part.powers(at, own)
-                    driven += float(np.sum(power * own * self._works[self._rows[self.parts.index(part)]]))
+                    driven += float(np.sum(power * own * self._works[place]))
                     both = both + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
-                np.add.at(force, self._rows[self.parts.index(part)], both)
+                np.add.at(force, place, both)
         if self.inputs.names:
             given = self.inputs.forces(time, here)
             force[:-1] += given

@@ -25,7 +25,7 @@ class StepFailed(Exception):
 
 
 class MomentFailed(StepFailed, ModelError):
-    """A moment in a step that was made is not found: steps fail as without it, users who ask for it are told so."""
+    """A moment within a step is not found. A run looks for another step; a user who asked for the moment gets the message."""
 
 
 class JointsOpen(ModelError):

@@ -160,10 +160,8 @@ class Run:
         self.evaluations = 0
         self._since: float | None = None  # on the clock, when samples began to be made in one go
         self.method, self.why, self._span = method or "", "", span
-        self._along, self._stays = (
-            "",
-            [],
-        )  # what initial values put along, and names of what neither mass nor force decides
+        self._along = ""  # a note on what initial values put along
+        self._stays: list[str] = []  # names of what neither mass nor force decides
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:

@@ -119,7 +119,9 @@ class Law:
                 self._expansions, weights = rates, [record.one]
             else:
                 momenta = [slope for value in self.values for slope in slopes(value, rates)]
-                self.values += self._moving(law, momenta, velocities, given[n:], rates)
+                inertia = law in ("motion", "inertia")
+                self.values += self._inertia(momenta, velocities, given[n:], rates) if inertia else momenta
+                self.values += self._masses(rates) if law == "motion" else []
         else:
             self.values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():
@@ -137,12 +139,6 @@ class Law:
             slopes = record.by_variables(value, self._expansions)
             value = functools.reduce(record.add, (record.multiply(s, v[i]) for i, s in slopes.items()), record.zero)
         return value
-
-    def _moving(self, law: str, p: list[int], *given) -> list[int]:
-        """What a law of velocities has behind its own values: their slopes p by velocities, or what moves as "motion" says."""
-        if law not in ("motion", "inertia"):
-            return p
-        return self._inertia(p, *given) + (self._masses(given[-1]) if law == "motion" else [])
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a.

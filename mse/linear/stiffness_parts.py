@@ -345,10 +345,10 @@ class TransformedParts(StiffnessParts):
         self._parts, self._t = parts, t
         self.labels, self.size, self.quantity = parts.labels, t.shape[1], parts.quantity
 
-    @property
+    @cached_property
     def _storing(self) -> set[tuple[str, str]]:
-        """Those of the parts that were transformed, which keep their sign."""
-        return self._parts._storing
+        """Those known of the parts that were transformed, which keep their sign; what is found here may be negative there."""
+        return set(self._parts._storing)
 
     def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
         return (self._t.T @ k @ self._t).tocsr()

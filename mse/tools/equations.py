@@ -52,7 +52,9 @@ from .joint_tree import Placed, Tree
 MOST_COORDINATES = 12  # the printed equations of more fill pages, and SymPy takes minutes for them
 # Of the terms of an equation: far above the rounding of sums, far below a wrong sign or factor.
 _ALIKE = 1e-9
-_CANCELLED = 1e-3  # of the largest force: terms that may cancel in another one, as in a torque
+# Of the largest force: terms that may cancel in another one, as in a torque.  With a hundredth and a hundred times of it
+# tests/tools/test_symbolic_equations.py::test_torques_that_cancel_are_compared_with_their_terms passes, without it that fails.
+_CANCELLED = 1e-3
 _FARTHEST = 0.5  # m, rad: how far from the drawn pose the equations are checked, less where a condition would not hold
 _HALVINGS = 30
 G = 9.81  # m/s2, of an element by itself

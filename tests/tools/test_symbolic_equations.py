@@ -183,6 +183,18 @@ def test_equations_that_deviate_from_the_forces_of_mse_are_an_error():
         system.equations(along=["guide.displacement"])
 
 
+class Local(mse.MObject):
+    """A spring of no length, written in the axes of its first frame, about which it has no torque but by rounding."""
+
+    def energy(self, frames, q):
+        d = frames[0].U.T @ (frames[1].o - frames[0].o)
+        return 20.0 * (d @ d)
+
+
+def test_torques_that_cancel_are_compared_with_their_terms():
+    assert "0.tx" in Local("it").equations().expressions
+
+
 def test_forces_of_an_element_with_frames():
     spring = mse.Spring("spring", length=0.5, stiffness=1e3)
     equations = spring.equations()

@@ -118,7 +118,7 @@ class AtFrequencies(NamedTuple):
         return Products([], *by_groups), values
 
     def complete(self, read: np.ndarray, at: slice) -> np.ndarray:
-        """Products of rows with solutions (groups, rows, border, 8) at frequencies ``at``, from those of the rows of ``read``."""
+        """Products of rows and solutions (groups, rows, border, 8) at frequencies ``at``; ``read`` has the rows of laws last."""
         law, row = np.divmod(self.of._rows[self.of._below], self.of._height)
         count = read.shape[1] - len(row)
         weights = self.weights[at].reshape(len(read), WIDTH, -1)

@@ -123,13 +123,16 @@ def thermal(
     laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
     heat = {owner: 4.0 * BOLTZMANN * temperature(model, owner, room) for owner, _ in (*loss, *model.dampings)}
     lossy = _Squares(model.parts, {x: heat[x[0]] * (1.0 if x in laws else eta) for x, eta in loss.items()})
-    viscous = _Squares(model.dampings, {x: heat[x[0]] for x in model.dampings if x[1] not in LOADED})
-    own = model.skew.fluctuations if model.skew is not None and model.skew.fluctuations is not None else {}
-    viscous = [viscous, *(_Squares(own, dict.fromkeys(own, 4.0 * BOLTZMANN)) for _ in own and [own])]
+    viscous = [_Squares(model.dampings, {x: heat[x[0]] for x in model.dampings if x[1] not in LOADED})]
+    own = None if model.skew is None else model.skew.fluctuations
+    if own is not None:
+        viscous.append(_Squares(own, dict.fromkeys(own, 4.0 * BOLTZMANN)))
     members = [m for m in model.members if m.motion.nnz]
     touched = [lossy.touched, *(x.touched for x in viscous), *(np.unique(m.motion.tocoo().col) for m in members)]
     every = np.unique(np.concatenate(touched))
-    powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}.difference(owner for owner, _ in own)
+    powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}.difference(
+        owner for owner, _ in own or ()
+    )
     if not len(every):
         # computed from the inputs, since the output may see an undamped resonance that they do not drive
         names = [model.inputs[k] for k in inputs]

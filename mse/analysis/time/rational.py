@@ -20,6 +20,7 @@ from ...display import Column, Table
 from ...elements.coordinates import GENERALIZED, Coordinate
 from ...elements.loss_laws import LossLaw, LossSum, Zener
 from ...errors import ModelError
+from ...linear.feeding import refuse_part
 from ...linear.independent import extended
 from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import LinearModel
@@ -80,9 +81,8 @@ def rational(model: LinearModel, low_hz: float, high_hz: float, error: float) ->
     if not model.losses:
         return model
     part, _, _, values = model.parts.entries()
-    stiff = {
-        model.parts.labels[k] for k in np.unique(part[values != 0.0]).tolist()
-    }  # others are zero at the working point
+    # others are zero at the working point
+    stiff = {model.parts.labels[k] for k in np.unique(part[values != 0.0]).tolist()}
     terms = {label: _terms(eta, 1.0) for label, eta in model.losses.items() if label in stiff}
     first: dict[Factor, str] = {}
     for label, of in terms.items():
@@ -253,12 +253,7 @@ def _root(model: LinearModel, label: Label, weight: float, arms: np.ndarray) -> 
     dense = weight * part[on][:, on].toarray()
     w, v = eigen(dense * np.outer(1.0 / arms[on], 1.0 / arms[on]))
     if w[0] < -NOTHING * np.abs(w).max():
-        names = model.coordinates + model.prescribed
-        raise ModelError(
-            f"{model.name}: the stiffness {' / '.join(label)} has a loss and is negative for a motion of "
-            f"{names[on[np.argmax(np.abs(v[:, 0]))]]}, so its loss would feed energy; expected loss on stiffness that is not "
-            "negative anywhere; give the elastic part a mechanism of its own"
-        )
+        refuse_part(model, label, int(on[np.argmax(np.abs(v[:, 0]))]))
     some = w > left_by_rounding(len(w)) * w[-1]
     out = np.zeros((model.parts.size, np.count_nonzero(some)))
     out[on] = v[:, some] * np.sqrt(w[some])

@@ -77,7 +77,7 @@ class StepLoop(Shown):
     True
     """
 
-    # inputs and outputs before these are those of controllers inside
+    # how many inputs and outputs belong to controllers inside; they come first, and users do not see them
     _first_input = _first_output = 0
 
     @one_thread
@@ -163,7 +163,7 @@ class StepLoop(Shown):
         return self._read(self._acting())[self._first_output :]
 
     def _read(self, u: np.ndarray) -> np.ndarray:
-        """All outputs, with those of controllers inside, under inputs u (i,)."""
+        """Outputs (o,) under inputs u (i,), the ones that controllers inside sense included."""
         out = np.empty(len(self._ss.outputs))
         march.read(*self._seen, self._s, u, out)
         return out
