@@ -304,9 +304,10 @@ def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> tuple[sp.csc
     without[:first] = False
     without[k.indices[k.data != 0.0]] = False
     numbers = np.flatnonzero(without)
-    single = sp.identity(n, format="csc")[:, numbers]
-    if allowed is None or not len(numbers):
-        return single, numbers
+    if not len(numbers):
+        return no_columns(n), numbers
+    if allowed is None:
+        return sp.identity(n, format="csc")[:, numbers], numbers
     rows = allowed.slopes.tocsc()[:, numbers].tocsr()
     rows.eliminate_zeros()
     basis, chosen = null_space(rows)

@@ -35,7 +35,7 @@ from .large_damped import large_damped, left_vectors
 from .lossy import lossy_modes
 from .rayleigh import decided, parted, purged, refined
 from .result import Columns, Modes
-from .strain_energies import strain_energies
+from .strain_energies import StrainEnergies
 from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
@@ -91,7 +91,7 @@ def modes(
     """
     with Task(model.name, FINDING_MODES, show=progress) as task:
         found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped, restarts)
-        found = replace(found, strain_energies=strain_energies(model, found.eigenvalues, found._shapes))
+        found = replace(found, strain_energies=StrainEnergies(of=(model, found.eigenvalues, found._shapes)))
         if stopped:
             raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
         return task.finished(found)
@@ -271,14 +271,13 @@ def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
     # exact members move inside, too, so their shapes are normalized already
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     s = np.concatenate([np.zeros(alone.shape[1], dtype=complex), found.s])
-    sides = (
-        uncertain(s[: alone.shape[1]], alone, model),
-        _doubts(found.doubt) if found.doubt else uncertain(found.s, found.shapes / norm, model),
-    )
+    sides = _doubts(found.doubt) if found.doubt else uncertain(found.s, found.shapes / norm, model)
+    if alone.shape[1]:
+        single = uncertain(s[: alone.shape[1]], alone, model)
+        sides = tuple(map(np.concatenate, zip(single, sides, strict=True)))
     return Modes(
         model.name, model.coordinates, model.owners, s, Columns(alone, found.shapes / norm),
-        Columns(shares, energies / total), damped, not (found.more or found.stopped), _notes(found, s),
-        *map(np.concatenate, zip(*sides, strict=True)),
+        Columns(shares, energies / total), damped, not (found.more or found.stopped), _notes(found, s), *sides,
     ), found.stopped  # fmt: skip
 
 

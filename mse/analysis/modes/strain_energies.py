@@ -34,28 +34,35 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
     ``w^2 phi^H M phi``, M with the inertia inside them; tension inside beams of the exact form is then no part, and missing
     from the sum.
 
-    Shares are computed when first asked for.
+    Labels and shares are computed when first asked for.
 
     Parameters
     ----------
-    labels : tuple of (str, str)
+    labels : tuple of (str, str), optional
         Object and mechanism of each part.
     shares : ndarray, (parts, modes), optional
         The shares, where they are known.
     of : tuple, optional
-        Else the linear model, eigenvalues (m,) and shapes (n, m) from which they follow.
+        Else the linear model, eigenvalues (m,) and shapes (n, m) from which both follow.
     """
 
-    def __init__(self, labels: tuple[Label, ...], shares: np.ndarray | None = None, of: Any = None):
-        self._labels, self._of = labels, of
-        self._shares = np.zeros((0, 0)) if of is None and shares is None else read_only(shares)
+    def __init__(self, labels: tuple[Label, ...] = (), shares: np.ndarray | None = None, of: Any = None):
+        self._known, self._of = None if of else (labels, np.zeros((0, 0)) if shares is None else read_only(shares)), of
+
+    @property
+    def _labels(self) -> tuple[Label, ...]:
+        return self._both()[0]
 
     @property
     def shares(self) -> np.ndarray:
         """All shares (parts, modes), in the order of the labels."""
-        if self._shares is None:
-            self._shares, self._of = read_only(_shares(self._labels, *self._of)), None
-        return self._shares
+        return self._both()[1]
+
+    def _both(self) -> tuple[tuple[Label, ...], np.ndarray]:
+        if self._known is None:
+            labels = _parts(self._of[0])
+            self._known, self._of = (labels, read_only(_shares(labels, *self._of))), None
+        return self._known
 
     def __getitem__(self, label: Label) -> np.ndarray:
         if label not in self._labels:
@@ -72,7 +79,7 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
         return len(self._labels)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_labels": self._labels, "_shares": self.shares, "_of": None}
+        return {"_known": self._both(), "_of": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: read_only(value) for name, value in state.items()})
@@ -120,12 +127,12 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
         return Table(f"shares of {len(self)} parts in the potential energy of modes", columns, rows)
 
 
-def strain_energies(model: LinearModel, s: np.ndarray, shapes: Any) -> StrainEnergies:
-    """The shares in the energy of modes with eigenvalues s (m,) and shapes (n, m) of a model."""
+def _parts(model: LinearModel) -> tuple[Label, ...]:
+    """Object and mechanism of all parts of a model's stiffness."""
     own = {m.label for m in model.members if m.mechanisms}
     labels = [label for label in model.stiffness_parts if label[0] not in own]
     labels += [(m.label, name) for m in model.members for name in m.mechanisms or ("total",)]
-    return StrainEnergies(tuple(dict.fromkeys(labels)), of=(model, s, shapes))
+    return tuple(dict.fromkeys(labels))
 
 
 def _shares(labels: tuple[Label, ...], model: LinearModel, s: np.ndarray, shapes: Any) -> np.ndarray:
