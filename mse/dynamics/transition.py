@@ -18,9 +18,9 @@ from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..numerics.precision import DEPENDENT
 from ..results import Result
-from .about import Moving, about
 from .methods import stepper
 from .moments import Moment
+from .moving import Moving
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -106,11 +106,10 @@ def _instant(motion: Trajectory, moment: Moment) -> tuple[np.ndarray, ...]:
     """M, Lambda, K (n, n), a basis (n, f) of the motions that joints allow, and slopes (c, f) of joint coordinates by it."""
     e, here = motion._equations, motion._evaluated(moment)
     a, terms = e.accelerations(here, moment.v, moment.time)
-    model, _, _ = about(Moving(e, here, moment.v, a, terms))
+    matrices = Moving(e, here, moment.v, a, terms).matrices
     metric = e.measure.metric
     rows = here.constraints.toarray() if e.assembly.constraint_count else np.zeros((0, e.size))
     basis = (null_space(rows, rcond=DEPENDENT) if len(rows) else np.eye(e.size)) / metric[:, None]
-    matrices = (x.toarray() for x in (model.M, model.Lambda, model.K))
     return (*matrices, basis, motion._coordinates.slopes(here) @ basis)
 
 
