@@ -315,6 +315,11 @@ class Equations:
             found = rank(sp.csr_matrix(slopes)).shortest(found)
         return found / lengths
 
+    def allowed(self, here: Evaluation, extra: np.ndarray | None = None) -> np.ndarray:
+        """Measured motions (n, f), orthonormal, that all constraints allow, and ``extra`` rows (k, n)."""
+        slopes, _ = self.stacked(here, extra)
+        return Tangent(slopes, self.assembly.factors, dense=True).basis if len(slopes) else np.eye(self.size)
+
     def stacked(self, here: Evaluation, extra: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Measured slopes (m, n) of unit length of all constraints, with ``extra`` rows last, and their lengths (m,)."""
         metric, count = self.measure.metric, self.assembly.constraint_count

@@ -145,8 +145,9 @@ def of_elements(
         g = part.group
         own = (e._own(g, x, of_frames) for x, of_frames in zip((v, a), frames, strict=True))
         w, change = (x[g.frames][:, :, 3:] for x in frames)
-        carried = Carried(e._levers(g, at), w, change, part.shape.size)
+        carried = None
         for found in slopes(part, at, *own, exact=exact):
+            carried = carried or Carried(e._levers(g, at), w, change, part.shape.size)
             yield Added(g, found.mechanism, *carried.on_bodies(found))
 
 

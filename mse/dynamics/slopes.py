@@ -44,7 +44,9 @@ def slopes(
     if part.has_mass:
         yield _checked(part, "inertia", _inertia(part, at, v, a, exact))
     if cls.damping_kernel is not None or cls.defines("dissipation") or cls.defines("damping_matrix"):
-        yield _checked(part, "damping", _damping(part, at, v, exact))
+        damping = _checked(part, "damping", _damping(part, at, v, exact))
+        if damping.by_v.any() or damping.force.any():  # most joints have none
+            yield damping
     if cls.defines("power"):
         yield _checked(part, "power", _power(part, at, v))
 
@@ -99,9 +101,9 @@ def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray
 
 def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) -> Slopes:
     cls, n = part.cls, part.shape.size
-    force = -part.velocity_forces(at, v)[0]
     if cls.damping_kernel is None and cls.defines("dissipation"):
-        return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), np.zeros((len(v), n, n)))
+        force, none = -part.dampings(at, v), np.zeros((len(v), n, n))
+        return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), none)
 
     def matrices(part: GroupInertia, at: Configuration) -> np.ndarray:
         if cls.damping_kernel is not None:
@@ -114,7 +116,7 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) 
     by_v, by_x = matrices(part, at), np.zeros((len(v), n, n))
     if exact and v.any() and by_v.any():
         by_x = part.differences(at, lambda p, there: np.einsum("eij,ej->ei", matrices(p, there), v))
-    return Slopes(DAMPING, force, by_x, by_v, np.zeros_like(by_v))
+    return Slopes(DAMPING, np.einsum("eij,ej->ei", by_v, v), by_x, by_v, np.zeros_like(by_v))
 
 
 def _power(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:

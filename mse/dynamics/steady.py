@@ -221,17 +221,13 @@ class Turning:
     @cached_property
     def free(self) -> np.ndarray:
         """Displacements (n, f) that constraints allow, which are measured."""
-        return self._allowed(None)
+        return self.equations.allowed(self.here)
 
     @cached_property
     def allowed(self) -> np.ndarray:
         """Velocities (n, f) that constraints and flows allow, which are measured."""
         rows, _ = self.equations.flow_rows(self.here, self.v)
-        return self.free if rows is None else self._allowed(rows)
-
-    def _allowed(self, rows: np.ndarray | None) -> np.ndarray:
-        slopes = self.equations.stacked(self.here, rows)[0]
-        return null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(len(self.v))
+        return self.free if rows is None else self.equations.allowed(self.here, rows)
 
     @cached_property
     def _stiffness(self) -> np.ndarray:
