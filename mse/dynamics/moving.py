@@ -189,11 +189,11 @@ class Carried:
         for k in range(levers.shape[1]):
             d, a = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
             r, faster = levers[:, k], cross(w[:, k], levers[:, k])
-            self.t[:, d, a] = -cross_matrices(r)
-            self.t1[:, d, a] = -cross_matrices(faster)
-            self.t2[:, d, a] = -cross_matrices(cross(change[:, k], r) + cross(w[:, k], faster))
-            self.turn[:, a, a] = cross_matrices(w[:, k])
-            self._turn1[:, a, a] = cross_matrices(change[:, k])
+            again = cross(change[:, k], r) + cross(w[:, k], faster)
+            all_of_them = cross_matrices(np.concatenate([-r, -faster, -again, w[:, k], change[:, k]]))
+            self.t[:, d, a], self.t1[:, d, a], self.t2[:, d, a], self.turn[:, a, a], self._turn1[:, a, a] = (
+                all_of_them.reshape(5, -1, 3, 3)
+            )
 
     def on_bodies(self, found: Slopes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Forces (E, n), mass, damping and stiffness (E, n, n) of elements about the reference points of bodies."""

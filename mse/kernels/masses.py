@@ -13,6 +13,9 @@ import numpy as np
 from .rotations import cross_matrix, inverse_left_jacobian
 from .springs import bushing_memory
 
+_ENTRIES = np.array([0, 2, 1, 2, 1, 0, 1, 0, 2])  # which component of a each entry of [a]x holds, and its sign
+_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
+
 
 def body_mass(parameters, frames, origins, orientations, memory):
     """``diag(m I, U J U^T)`` with parameters (m, J row by row); (E, 6, 6)."""
@@ -41,8 +44,9 @@ def body_inertia_slopes(mass, velocities, accelerations):
     force = np.einsum("eij,ej->ei", mass, accelerations)
     spin = np.einsum("eij,ej->ei", j, w)
     turned = np.einsum("eij,ej->ei", j, change)
-    force[:, 3:] += np.cross(w, spin)
-    w, change, spin, turned = (cross_matrices(x) for x in (w, change, spin, turned))
+    moving = cross_matrices(np.concatenate([w, change, spin, turned])).reshape(4, -1, 3, 3)
+    force[:, 3:] += np.einsum("eij,ej->ei", moving[0], spin)
+    w, change, spin, turned = moving
     by_positions, by_velocities = np.zeros((2, *mass.shape))
     by_positions[:, 3:, 3:] = j @ change - turned + w @ (j @ w - spin)
     by_velocities[:, 3:, 3:] = w @ j - spin
@@ -51,10 +55,7 @@ def body_inertia_slopes(mass, velocities, accelerations):
 
 def cross_matrices(vectors):
     """``[a]x`` (E, 3, 3) of vectors a (E, 3)."""
-    out = np.zeros((len(vectors), 3, 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        out[:, k, j], out[:, j, k] = vectors[:, i], -vectors[:, i]
-    return out
+    return (vectors.take(_ENTRIES, 1) * _SIGNS).reshape(-1, 3, 3)
 
 
 def line_damping(parameters, frames, origins, orientations, memory):
