@@ -1,8 +1,6 @@
 """Linear models about a motion: ``M x'' + Lambda x' + K x = F u`` with all that turning and acceleration add.
 
-What they add comes element by element from :mod:`mse.dynamics.moving`, along axes that do not turn.  About a steady motion the
-matrices are constant along axes that turn at W_b with each body.  There ``x' = y' + W_b x y``, and
-``x'' = y'' + 2 W_b x y' + W_b x (W_b x y)``.
+What they add comes element by element from :mod:`mse.dynamics.moving`.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..elements.records import MOTION
-from ..kernels.masses import cross_matrices
 from ..linear.joint_constraints import JointRows
 from ..linear.linear_model import LinearModel
 from ..linear.linearize import Expansion
@@ -26,7 +23,7 @@ from ..model.flow_constraints import FlowConstraints
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
 from ..numerics.sparse_tools import empty
-from .moving import Added, Moving
+from .moving import Added, Moving, Seen, turns
 from .rolling import divided, with_flows
 
 
@@ -53,30 +50,31 @@ def about(moving: Moving, turning: np.ndarray | None = None) -> About:
     expansion.inertia = _loads(moving.added, clusters)
     held = FlowConstraints(empty(0, pattern.size), numbers) if rolls else expansion.flows
     joints = JointRows(moving, clusters, expansion.constraints, held, pattern, None)
-    frame = _Axes(moving, expansion, pattern.size + len(joints.names), turning)
-    mass, dampings, motions = sp.csr_matrix((frame.width,) * 2), [], []
+    width = pattern.size + len(joints.names)
+    seen = _axes(moving, expansion, width, turning)
+    mass, dampings, motions = sp.csr_matrix((width,) * 2), [], []
     for owner, mechanism, own in _landed(moving.added, clusters):
-        m, damping, stiffness = frame.seen(*own)
+        m, damping, stiffness = seen.matrices(*own)
         mass = mass + m
         dampings.append(((owner, mechanism), damping))
         motions.append(((owner, MOTION), stiffness))
     even, odd = divided(dampings)
-    model = expansion.model(joints, mass.tocsr(), ListedParts.of(even, frame.width, "damping"), None, None)
-    gyroscopic = sum((k for _, k in odd), sp.csr_matrix((frame.width,) * 2))
+    model = expansion.model(joints, mass.tocsr(), ListedParts.of(even, width, "damping"), None, None)
+    gyroscopic = sum((k for _, k in odd), sp.csr_matrix((width,) * 2))
     at_rest = model.full_stiffness
     even, odd = divided(motions, abs(at_rest).max() if at_rest.nnz else 0.0)
-    static = expansion.skew(frame.width, {}) if expansion.without_energy else None
+    static = expansion.skew(width, {}) if expansion.without_energy else None
     odd = [*(() if static is None else static.circulatory.items()), *(((who, CIRCULATORY), k) for (who, _), k in odd)]
     if gyroscopic.nnz or odd:
-        model = replace(model, skew=SkewParts(split(gyroscopic)[1], ListedParts.of(odd, frame.width)))
+        model = replace(model, skew=SkewParts(split(gyroscopic)[1], ListedParts.of(odd, width)))
     if even:
-        model = replace(model, parts=JoinedParts(model.parts, ListedParts.of(even, frame.width)))
+        model = replace(model, parts=JoinedParts(model.parts, ListedParts.of(even, width)))
     if not rolls:
         rows, turns = rows[:0], turns[:0]
     # of flows the last ones among w are the forces of
-    own = sp.csr_matrix((rows.shape[0], frame.width - rows.shape[0]))
+    own = sp.csr_matrix((rows.shape[0], width - rows.shape[0]))
     forces = sp.hstack([own, -sp.identity(rows.shape[0])], format="csr") if rows.shape[0] else own
-    return About(model, (rows @ frame.z + forces).tocsr(), (turns @ frame.z + rows @ frame.rate).tocsr())
+    return About(model, (rows @ seen.z + forces).tocsr(), (turns @ seen.z + rows @ seen.rate).tocsr())
 
 
 def _loads(added: list[Added], clusters: Assembly) -> np.ndarray:
@@ -118,44 +116,22 @@ def _flow_rows(
     return sp.csr_matrix(rows[:, :-1]), sp.csr_matrix(turns[:, :-1]), numbers
 
 
-class _Axes:
-    """From matrices on clusters to those on all coordinates x = (q, w) of the linear model, along axes that may turn."""
-
-    def __init__(self, moving: Moving, expansion: Expansion, width: int, turning: np.ndarray | None):
-        t, size = moving._topology, expansion.pattern.size
-        self.width, self._plain = width, expansion.z is None
-        grown = sp.eye(size, width, format="csr")
-        self.z = z = grown if expansion.z is None else expansion.z @ grown
+def _axes(moving: Moving, expansion: Expansion, width: int, turning: np.ndarray | None) -> Seen:
+    """From the coordinates of clusters to all of the linear model, x = (q, w), along axes that may turn."""
+    t, size = moving._topology, expansion.pattern.size
+    grown = sp.eye(size, width, format="csr")
+    z = grown if expansion.z is None else expansion.z @ grown
+    axes = turns(np.zeros((t.units - 1, 3)) if turning is None else turning[1:], width)
+    rate, again = z @ axes, z @ axes @ axes
+    if expansion.z is not None:  # links turn with their units
         held = z @ sp.diags(np.arange(width) >= t.size, dtype=float)
-        of_clusters = t.unit_of_cluster[1:] if len(t.links) else np.arange(1, t.units)
-        spin, change = (_turns(_angular(x, t.units)[of_clusters], z.shape[0]) for x in (moving.v, moving.a))
-        axes = _turns(np.zeros((t.units - 1, 3)) if turning is None else turning[1:], width)
-        # links turn with their units
-        first, second = spin @ held, (spin @ spin + change) @ held
-        self.rate, self.again = z @ axes + first, z @ axes @ axes + 2.0 * first @ axes + second
-
-    def seen(
-        self, mass: sp.csr_matrix, damping: sp.csr_matrix, stiffness: sp.csr_matrix
-    ) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
-        """Mass, damping and stiffness on x."""
-        z, rate = self.z, self.rate
-        if self._plain and not rate.nnz:
-            for x in (mass, damping, stiffness):
-                x.resize((self.width, self.width))
-            return mass, damping, stiffness
-        return (
-            z.T @ mass @ z,
-            z.T @ (damping @ z + 2.0 * mass @ rate),
-            z.T @ (stiffness @ z + damping @ rate + mass @ self.again),
-        )
+        of_clusters = t.unit_of_cluster[1:]
+        spin, change = (turns(_angular(x, t.units)[of_clusters], z.shape[0]) for x in (moving.v, moving.a))
+        first = spin @ held
+        rate, again = rate + first, again + 2.0 * first @ axes + (spin @ spin + change) @ held
+    return Seen(z, rate, again)
 
 
 def _angular(rates: np.ndarray, units: int) -> np.ndarray:
     """Angular rates (units, 3) among the rates (n,) of all coordinates; of the ground none."""
     return np.vstack([np.zeros(3), rates[: 6 * (units - 1)].reshape(-1, 6)[:, 3:]])
-
-
-def _turns(w: np.ndarray, size: int) -> sp.csr_matrix:
-    """``[w]x`` (size, size) for displacements and turns of bodies that come first, w (bodies, 3)."""
-    rest = size - 6 * len(w)
-    return sp.block_diag([*cross_matrices(np.repeat(w, 2, axis=0)), sp.csr_matrix((rest, rest))], format="csr")

@@ -7,7 +7,9 @@ inertia and velocities (:mod:`mse.dynamics.slopes`) thus add to the static stiff
 
     ``F_x + [torque of F]x/2 - F_v W - M W'``  and  ``Lambda = F_v - M W``,   ``W = [w]x`` on turns,
 
-carried to bodies as ``T^T (K T + Lambda T' + M T'')`` and ``T^T (Lambda T + 2 M T')``.  Half of the torque is there because the
+carried to bodies as ``T^T (K T + Lambda T' + M T'')`` and ``T^T (Lambda T + 2 M T')``.  So are matrices seen along axes that
+turn at W_b with each body b, about which a steady motion has constant ones: ``x = y`` at this moment, ``x' = y' + W_b x y`` and
+``x'' = y'' + 2 W_b x y' + W_b x (W_b x y)``.  Half of the torque is there because the
 sum of all torques vanishes, and stiffness is taken along ``exp([a]x)`` everywhere: the static parts stay symmetric.
 """
 
@@ -18,6 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..elements.records import REACTION
 from ..kernels.masses import cross_matrices
@@ -34,6 +37,7 @@ from .slopes import Slopes, slopes
 if TYPE_CHECKING:
     from .trajectory import Instant
 
+Matrix = np.ndarray | sp.csr_matrix
 Frames = tuple[np.ndarray, np.ndarray]  # velocities and accelerations (frames, 6) of all frames
 
 
@@ -54,6 +58,23 @@ class Rolling(NamedTuple):
     rows: np.ndarray
     turning: np.ndarray
     added: Added
+
+
+class Seen(NamedTuple):
+    """Coordinates y in place of x: ``x = z y``, ``x' = z y' + rate y`` and ``x'' = z y'' + 2 rate y' + again y``."""
+
+    z: Matrix
+    rate: Matrix
+    again: Matrix
+
+    def matrices(self, mass: Matrix, damping: Matrix, stiffness: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Mass, damping and stiffness on y."""
+        z, rate = self.z, self.rate
+        return (
+            z.T @ mass @ z,
+            z.T @ (damping @ z + 2.0 * mass @ rate),
+            z.T @ (stiffness @ z + damping @ rate + mass @ self.again),
+        )
 
 
 class Moving:
@@ -121,6 +142,18 @@ class Moving:
         if e.assembly.constraint_count:
             out[2] += e.assembly.reaction_total(self._configuration, self.multipliers).toarray()
         return out
+
+    def along(self, turning: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same along axes that turn at ``turning`` (units, 3) rad/s with each unit."""
+        rate = turns(turning[1:], self.equations.size).toarray()
+        return Seen(np.eye(len(rate)), rate, rate @ rate).matrices(*self.matrices)
+
+
+def turns(w: np.ndarray, size: int) -> sp.csr_matrix:
+    """``[w]x`` (size, size) on displacements and on turns of bodies, which come first, for w (bodies, 3)."""
+    blocks = cross_matrices(np.repeat(w, 2, axis=0))
+    block, i, j = np.nonzero(blocks)
+    return sp.csr_matrix((blocks[block, i, j], (3 * block + i, 3 * block + j)), shape=(size, size))
 
 
 def moving_at(instant: Instant) -> Moving:
