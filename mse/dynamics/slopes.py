@@ -63,9 +63,10 @@ def _checked(part: GroupInertia, law: str, found: Slopes) -> Slopes:
 
 
 def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, exact: bool) -> Slopes:
-    mass, c = part.masses(at, v)
     if part.cls.inertia_slopes is not None:
+        mass = part.kernel_masses(at)
         return Slopes(MOTION, *part.cls.inertia_slopes(mass, v, a), mass)
+    mass, c = part.masses(at, v)
     force = np.einsum("eij,ej->ei", mass, a) + c
     if velocity_laws.of(part.cls, "mass_matrix"):
         return Slopes(MOTION, force, *_recorded(part, at, "inertia", np.hstack([_slow(v), a])), mass)
