@@ -63,7 +63,7 @@ def _checked(part: GroupInertia, law: str, found: Slopes) -> Slopes:
 
 
 def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, exact: bool) -> Slopes:
-    if part.cls.inertia_slopes is not None:
+    if part.cls.mass_kernel is not None and part.cls.inertia_slopes is not None:
         mass = part.kernel_masses(at)
         return Slopes(MOTION, *part.cls.inertia_slopes(mass, v, a), mass)
     mass, c = part.masses(at, v)
@@ -107,10 +107,12 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) 
         force, none = -part.dampings(at, v), np.zeros((len(v), n, n))
         return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), none)
 
+    def given(part: GroupInertia, at: Configuration) -> tuple:
+        return part.group.parameters, part.group.frames, at.o, at.U, part._memory(at)
+
     def matrices(part: GroupInertia, at: Configuration) -> np.ndarray | None:
         if cls.damping_kernel is not None:
-            g = part.group
-            return cls.damping_kernel(g.parameters, g.frames, at.o, at.U, part._memory(at))
+            return cls.damping_kernel(*given(part, at))
         return laws.matrices(part.objects, "damping_matrix", part._places(at), n)
 
     def exerts(part: GroupInertia, at: Configuration) -> np.ndarray:
@@ -120,7 +122,10 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) 
     by_v = matrices(part, at)
     if by_v is None:
         return None
-    by_x = part.differences(at, exerts) if exact and v.any() and by_v.any() else np.zeros_like(by_v)
+    if cls.damping_kernel is not None and cls.damping_slopes is not None:
+        by_x = cls.damping_slopes(*given(part, at), v)
+    else:
+        by_x = part.differences(at, exerts) if exact and v.any() and by_v.any() else np.zeros_like(by_v)
     return Slopes(DAMPING, np.einsum("eij,ej->ei", by_v, v), by_x, by_v, np.zeros_like(by_v))
 
 

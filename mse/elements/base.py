@@ -97,8 +97,9 @@ A class with a kernel, of which models have many, may give their mass and dampin
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
 where all are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``inertia_kernel(masses, velocities)`` gives the forces
 (E, n) of inertia at those masses that are there without accelerations; ``inertia_slopes(masses, velocities, accelerations)``
-all forces of inertia, and their slopes (E, n, n) by positions and by velocities.  A subclass with a law or
-``kernel_parameters`` of its own does not inherit the kernel of its base.
+all forces of inertia, and their slopes (E, n, n) by positions and by velocities.  ``damping_slopes``, of the arguments of
+``damping_kernel`` and velocities, gives the slopes of dampings by positions, which differences give without it.  A subclass with
+a law or ``kernel_parameters`` of its own does not inherit the kernel of its base.
 """
 
 from __future__ import annotations
@@ -179,6 +180,7 @@ class MObject(Defined, Identified, InMotion, WithVariables):
     damping_kernel: ClassVar[Callable | None] = None
     inertia_kernel: ClassVar[Callable | None] = None
     inertia_slopes: ClassVar[Callable | None] = None
+    damping_slopes: ClassVar[Callable | None] = None
     memory_size: ClassVar[int | property] = 0
     follow: ClassVar[Callable | None] = None
     constraint_kernel: ClassVar[Callable | None] = None

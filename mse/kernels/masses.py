@@ -65,16 +65,39 @@ def line_damping(parameters, frames, origins, orientations, memory):
     """
     if not parameters[:, -1].any():
         return None
+    c, d, distance2, together = _line(parameters, frames, origins)
+    block = d[:, :, None] * d[:, None, :] / distance2[:, None, None]
+    # a spring of no length between coinciding ends acts alike in every direction
+    block[together] = np.eye(3)
+    return _between(c[:, None, None] * block)
+
+
+def line_damping_slopes(parameters, frames, origins, orientations, memory, velocities):
+    """Slopes (E, 12, 12) by positions of the forces of :func:`line_damping` at fixed velocities (E, 12)."""
+    c, d, distance2, together = _line(parameters, frames, origins)
+    length = np.sqrt(distance2)[:, None]
+    n, apart = d / length, velocities[:, 6:9] - velocities[:, 0:3]
+    rate = np.einsum("ei,ei->e", n, apart)[:, None]
+    across = (apart - rate * n) / length
+    block = n[:, :, None] * across[:, None, :] + (rate / length)[:, :, None] * (
+        np.eye(3) - n[:, :, None] * n[:, None, :]
+    )
+    block[together] = 0.0
+    return _between(c[:, None, None] * block)
+
+
+def _line(parameters, frames, origins):
+    """Damping (E,), line (E, 3) from frame 0 to 1 and its squared length (E,), 1 for ends that coincide, and which do (E,)."""
     d = origins[frames[:, 1]] - origins[frames[:, 0]]
     distance2 = np.einsum("ei,ei->e", d, d)
     slack = (parameters[:, -2] != 0.0) & (distance2 < parameters[:, 0] ** 2)
-    c = np.where(slack, 0.0, parameters[:, -1])
     together = distance2 == 0.0
-    block = d[:, :, None] * d[:, None, :] / np.where(together, 1.0, distance2)[:, None, None]
-    # a spring of no length between coinciding ends acts alike in every direction
-    block[together] = np.eye(3)
-    block *= c[:, None, None]
-    out = np.zeros((len(parameters), 12, 12))
+    return np.where(slack, 0.0, parameters[:, -1]), d, np.where(together, 1.0, distance2), together
+
+
+def _between(block):
+    """Matrices (E, 12, 12) of what acts along displacements of frame 1 relative to frame 0 by blocks (E, 3, 3)."""
+    out = np.zeros((len(block), 12, 12))
     out[:, 0:3, 0:3] = out[:, 6:9, 6:9] = block
     out[:, 0:3, 6:9] = out[:, 6:9, 0:3] = -block
     return out
