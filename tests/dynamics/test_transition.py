@@ -74,7 +74,7 @@ def test_no_linear_model_is_made_on_the_way(monkeypatch):
     models, states = made_of(monkeypatch, LinearModel), made_of(monkeypatch, Moving)
     motion.transition_matrix(0.0, 0.1)
     assert not models
-    assert len(states) == (transition._POINTS - 2) * len(motion._begins)
+    assert len(states) == (transition._POINTS - 2) * motion.steps
 
 
 @pytest.mark.parametrize("points", [8, 10, 12])
