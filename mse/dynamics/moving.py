@@ -133,7 +133,6 @@ class Moving:
             first = end
         return found
 
-    @cached_property
     def matrices(self) -> np.ndarray:
         """M, Lambda and K (3, n, n) on the coordinates of bodies and elements, along axes that do not turn."""
         e = self.equations
@@ -146,7 +145,7 @@ class Moving:
     def along(self, turning: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The same along axes that turn at ``turning`` (units, 3) rad/s with each unit."""
         rate = turns(turning[1:], self.equations.size).toarray()
-        return Seen(np.eye(len(rate)), rate, rate @ rate).matrices(*self.matrices)
+        return Seen(np.eye(len(rate)), rate, rate @ rate).matrices(*self.matrices())
 
 
 def turns(w: np.ndarray, size: int) -> sp.csr_matrix:

@@ -29,7 +29,7 @@ MOTIONS = {
 def test_the_sums_are_those_of_the_linear_model_with_its_named_parts(name):
     here = MOTIONS[name]()
     moving, model = moving_at(here), here.linearize()
-    for found, expected in zip(moving.matrices, (model.M, model.Lambda, model.K), strict=True):
+    for found, expected in zip(moving.matrices(), (model.M, model.Lambda, model.K), strict=True):
         np.testing.assert_allclose(found, expected.toarray(), atol=1e-12 * np.abs(found).max())
 
 
