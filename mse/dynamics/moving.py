@@ -135,11 +135,8 @@ class Moving:
 
     def matrices(self) -> np.ndarray:
         """M, Lambda and K (3, n, n) on the coordinates of bodies and elements, along axes that do not turn."""
-        e = self.equations
-        out = summed(e, self.added)
-        out[2] += self.here.total(2).stiffness.toarray()
-        if e.assembly.constraint_count:
-            out[2] += e.assembly.reaction_total(self._configuration, self.multipliers).toarray()
+        out = summed(self.equations, self.added)
+        out[2] += self.here.with_reactions(self.here.total(2).stiffness, self.multipliers).toarray()
         return out
 
     def along(self, turning: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
