@@ -307,26 +307,35 @@ class Equations:
         """Multipliers of the constraints (m,), then of rows ``flows`` (f, n), the shortest ones where they are not unique."""
         if not self.assembly.constraint_count and flows is None:
             return np.zeros(0)
-        slopes, lengths = self.stacked(here, flows)
+        tangent, lengths = self.tangent(here, flows)
         left = (terms.mass @ acceleration - terms.force) / self.measure.metric
-        tangent = Tangent(slopes, self.assembly.factors, dense=True)
         found = tangent.multipliers(left)
         if not tangent.unique:
-            found = rank(sp.csr_matrix(slopes)).shortest(found)
+            found = rank(sp.csr_matrix(tangent.slopes)).shortest(found)
         return found / lengths
+
+    def allowed(self, here: Evaluation, extra: np.ndarray | None = None) -> np.ndarray:
+        """Measured motions (n, f), orthonormal, that all constraints allow, and ``extra`` rows (k, n)."""
+        tangent, _ = self.tangent(here, extra)
+        return np.eye(self.size) if tangent is None else tangent.basis
 
     def stacked(self, here: Evaluation, extra: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Measured slopes (m, n) of unit length of all constraints, with ``extra`` rows last, and their lengths (m,)."""
-        metric, count = self.measure.metric, self.assembly.constraint_count
-        slopes, lengths = np.zeros((count, len(metric))), np.zeros(0)
-        if count:
-            pattern, lengths = self.assembly.constraint_pattern, here.distances[1]
-            entries = here.constraint_entries[1] / metric[pattern.indices] / lengths[pattern.row]
-            slopes[pattern.row, pattern.indices] = entries
+        slopes, lengths = np.zeros((0, self.size)), np.zeros(0)
+        if self.assembly.constraint_count:
+            slopes, lengths = here.dense_tangent.slopes, here.distances[1]
         if extra is not None:
             length = self._lengths(extra)
-            slopes, lengths = np.vstack([slopes, extra / metric / length[:, None]]), np.append(lengths, length)
+            rows = extra / self.measure.metric / length[:, None]
+            slopes, lengths = np.vstack([slopes, rows]), np.append(lengths, length)
         return slopes, lengths
+
+    def tangent(self, here: Evaluation, extra: np.ndarray | None = None) -> tuple[Tangent | None, np.ndarray]:
+        """Measured motions that all constraints allow, and ``extra`` rows (k, n), None without any; lengths (m,) as of rows."""
+        if extra is None and self.assembly.constraint_count:
+            return here.dense_tangent, here.distances[1]
+        slopes, lengths = self.stacked(here, extra)
+        return Tangent(slopes, self.assembly.factors, dense=True) if len(slopes) else None, lengths
 
 
 def _by_turning(group: Group, turning: np.ndarray) -> np.ndarray:
@@ -359,10 +368,7 @@ class Constrained:
         self.equations, self.here = equations, here
         self.metric = metric = equations.measure.metric
         self.mass = mass / np.outer(metric, metric)
-        self._tangent, self.lengths = None, np.zeros(0)
-        if equations.assembly.constraint_count or extra is not None:
-            slopes, self.lengths = equations.stacked(here, extra)
-            self._tangent = Tangent(slopes, equations.assembly.factors, dense=True)
+        self._tangent, self.lengths = equations.tangent(here, extra)
         basis = np.eye(len(metric)) if self._tangent is None else self._tangent.basis
         self._basis, self._inner = basis, basis.T @ self.mass @ basis
 

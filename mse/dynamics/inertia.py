@@ -63,14 +63,18 @@ class GroupInertia:
         """Mass matrices (E, n, n) and inertia forces c (E, n) at velocities (E, n) of frames and internal coordinates."""
         g, cls = self.group, self.cls
         if cls.mass_kernel is not None and cls.inertia_kernel is not None:
-            given = g.parameters, g.frames, at.o, at.U, self._memory(at)
-            mass = cls.mass_kernel(*given)
+            mass = self.kernel_masses(at)
             return mass, cls.inertia_kernel(mass, velocities)
         if self._own is not None:
             return self._own(at.o[g.frames], at.U[g.frames], velocities)
         if velocity_laws.of(cls, "mass_matrix"):
             return self._by_coenergy(self._rows(at), velocities)
         return self._by_mass_matrix(at, velocities)
+
+    def kernel_masses(self, at: Configuration) -> np.ndarray:
+        """Mass matrices (E, n, n) of a class that has a kernel for them."""
+        g = self.group
+        return self.cls.mass_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
 
     def _rows(self, at: Configuration) -> np.ndarray:
         return self.group.columns(at)

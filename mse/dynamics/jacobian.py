@@ -21,10 +21,9 @@ from scipy.linalg import lu_factor, lu_solve, null_space, qr
 from ..kernels.masses import cross_matrices
 from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
-from .about import on_bodies
 from .accelerations import Equations
 from .inertia import cross
-from .slopes import slopes
+from .moving import frames_moving, of_elements, summed
 
 
 class Unknowns(NamedTuple):
@@ -168,19 +167,8 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
 def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
     """M, and slopes by velocities and by positions (n, n), of forces on the side of ``M a``; W (n, n)."""
     at, n = here.configuration, e.size
-    moving, by_turning = e.frame_motions(at, v)
-    accelerated, _ = e.frame_motions(at, a)
-    accelerated[:, :3] += by_turning
-    total = np.zeros((3, n + 1, n + 1))  # the last one is the ground
-    for part, place in zip(e.parts, e._rows, strict=True):
-        g = part.group
-        own, w = e._own(g, v, moving), moving[g.frames][:, :, 3:]
-        faster = e._own(g, a, accelerated)
-        for found in slopes(part, at, own, faster, exact=False):
-            matrices = on_bodies(found, e._levers(g, at), w, accelerated[g.frames][:, :, 3:])[1:]
-            for sum_of, matrix in zip(total, matrices, strict=True):
-                np.add.at(sum_of, (place[:, :, None], place[:, None, :]), matrix)
-    mass, damping, stiffness = total[:, :-1, :-1]
+    frames = frames_moving(e, at, v, a)
+    mass, damping, stiffness = summed(e, list(of_elements(e, at, v, a, frames, exact=False)))
     turning, faster = np.zeros((2, n, n))
     for out, rates in ((turning, v), (faster, a)):
         for b, w in enumerate(rates[: 6 * (e.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]):

@@ -44,26 +44,29 @@ def slopes(
     if part.has_mass:
         yield _checked(part, "inertia", _inertia(part, at, v, a, exact))
     if cls.damping_kernel is not None or cls.defines("dissipation") or cls.defines("damping_matrix"):
-        yield _checked(part, "damping", _damping(part, at, v, exact))
+        found = _damping(part, at, v, exact)
+        if found is not None:
+            yield _checked(part, "damping", found)
     if cls.defines("power"):
         yield _checked(part, "power", _power(part, at, v))
 
 
 def _checked(part: GroupInertia, law: str, found: Slopes) -> Slopes:
+    if all(np.isfinite(x).all() for x in found[1:]):
+        return found
+    defined = np.all([np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in found[1:]], axis=0)
     also = ", nor its effort_constraint" if law == "power" and part.cls.effort_names else ""
-    for e, obj in enumerate(part.objects):
-        if not all(np.isfinite(x[e]).all() for x in found[1:]):
-            raise ModelError(
-                f"{obj.label}: its {law} has no slopes at the present velocities{also}; expected finite ones, which linear "
-                "models and implicit steps need; round off what jumps, as by v/sqrt(v**2 + s**2)"
-            )
-    return found
+    raise ModelError(
+        f"{part.objects[int(defined.argmin())].label}: its {law} has no slopes at the present velocities{also}; expected finite "
+        "ones, which linear models and implicit steps need; round off what jumps, as by v/sqrt(v**2 + s**2)"
+    )
 
 
 def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, exact: bool) -> Slopes:
-    mass, c = part.masses(at, v)
-    if part.cls.inertia_slopes is not None:
+    if part.cls.mass_kernel is not None and part.cls.inertia_slopes is not None:
+        mass = part.kernel_masses(at)
         return Slopes(MOTION, *part.cls.inertia_slopes(mass, v, a), mass)
+    mass, c = part.masses(at, v)
     force = np.einsum("eij,ej->ei", mass, a) + c
     if velocity_laws.of(part.cls, "mass_matrix"):
         return Slopes(MOTION, force, *_recorded(part, at, "inertia", np.hstack([_slow(v), a])), mass)
@@ -97,24 +100,33 @@ def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray
     return tuple(np.where(np.abs(x) <= VANISHED, 0.0, x) for x in (by_x[:, first:], by_v))
 
 
-def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) -> Slopes:
+def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) -> Slopes | None:
+    """None where nothing damps, as in most joints."""
     cls, n = part.cls, part.shape.size
-    force = -part.velocity_forces(at, v)[0]
     if cls.damping_kernel is None and cls.defines("dissipation"):
-        return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), np.zeros((len(v), n, n)))
+        force, none = -part.dampings(at, v), np.zeros((len(v), n, n))
+        return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), none)
 
-    def matrices(part: GroupInertia, at: Configuration) -> np.ndarray:
+    def given(part: GroupInertia, at: Configuration) -> tuple:
+        return part.group.parameters, part.group.frames, at.o, at.U, part._memory(at)
+
+    def matrices(part: GroupInertia, at: Configuration) -> np.ndarray | None:
         if cls.damping_kernel is not None:
-            g = part.group
-            found = cls.damping_kernel(g.parameters, g.frames, at.o, at.U, part._memory(at))
-        else:
-            found = laws.matrices(part.objects, "damping_matrix", part._places(at), n)
-        return np.zeros((len(v), n, n)) if found is None else found
+            return cls.damping_kernel(*given(part, at))
+        return laws.matrices(part.objects, "damping_matrix", part._places(at), n)
 
-    by_v, by_x = matrices(part, at), np.zeros((len(v), n, n))
-    if exact and v.any() and by_v.any():
-        by_x = part.differences(at, lambda p, there: np.einsum("eij,ej->ei", matrices(p, there), v))
-    return Slopes(DAMPING, force, by_x, by_v, np.zeros_like(by_v))
+    def exerts(part: GroupInertia, at: Configuration) -> np.ndarray:
+        found = matrices(part, at)
+        return np.zeros_like(v) if found is None else np.einsum("eij,ej->ei", found, v)
+
+    by_v = matrices(part, at)
+    if by_v is None:
+        return None
+    if cls.damping_kernel is not None and cls.damping_slopes is not None:
+        by_x = cls.damping_slopes(*given(part, at), v)
+    else:
+        by_x = part.differences(at, exerts) if exact and v.any() and by_v.any() else np.zeros_like(by_v)
+    return Slopes(DAMPING, np.einsum("eij,ej->ei", by_v, v), by_x, by_v, np.zeros_like(by_v))
 
 
 def _power(part: GroupInertia, at: Configuration, v: np.ndarray) -> Slopes:

@@ -31,9 +31,10 @@ from ..model.joint_assembly import restored
 from ..model.pattern import forceful
 from ..numerics.precision import DEPENDENT, EPS, NOTHING, left_by_rounding
 from ..numerics.sparse_tools import scaled_both
-from .about import About, Moving, about
+from .about import About, about
 from .accelerations import Equations, Terms
 from .coordinates import NamedCoordinates
+from .moving import Moving
 from .rolling import with_flows
 
 _ROUNDS = 50  # of Newton's method, which takes five near a solution (tests/dynamics/test_steady.py)
@@ -188,6 +189,11 @@ class Turning:
         return Moving(self.equations, self.here, self.v, self.acceleration, self._terms)
 
     @cached_property
+    def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """M, Lambda and K (n, n) along those axes."""
+        return self.moving.along(self.axes)
+
+    @cached_property
     def about(self) -> About:
         return about(self.moving, self.axes)
 
@@ -221,23 +227,19 @@ class Turning:
     @cached_property
     def free(self) -> np.ndarray:
         """Displacements (n, f) that constraints allow, which are measured."""
-        return self._allowed(None)
+        return self.equations.allowed(self.here)
 
     @cached_property
     def allowed(self) -> np.ndarray:
         """Velocities (n, f) that constraints and flows allow, which are measured."""
         rows, _ = self.equations.flow_rows(self.here, self.v)
-        return self.free if rows is None else self._allowed(rows)
-
-    def _allowed(self, rows: np.ndarray | None) -> np.ndarray:
-        slopes = self.equations.stacked(self.here, rows)[0]
-        return null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(len(self.v))
+        return self.free if rows is None else self.equations.allowed(self.here, rows)
 
     @cached_property
     def _stiffness(self) -> np.ndarray:
         """Stiffness, measured, of what constraints and flows allow."""
         metric = self.equations.measure.metric
-        return self.allowed.T @ (self.about.model.K.toarray() / np.outer(metric, metric)) @ self.free
+        return self.allowed.T @ (self.matrices[2] / np.outer(metric, metric)) @ self.free
 
     @cached_property
     def left(self) -> tuple[np.ndarray, float]:
@@ -251,7 +253,7 @@ class Turning:
     def rounding(self) -> float:
         """Largest force, measured, that rounding of positions and velocities makes, also in a system without forces."""
         metric = self.equations.measure.metric
-        damping = np.abs(self.about.model.Lambda.toarray() / np.outer(metric, metric)).max(initial=0.0)
+        damping = np.abs(self.matrices[1] / np.outer(metric, metric)).max(initial=0.0)
         stiff = np.abs(self._stiffness).max(initial=0.0)
         return EPS * (self.equations.measure.outermost * stiff + np.abs(metric * self.v).max(initial=0.0) * damping)
 
@@ -331,14 +333,14 @@ class Turning:
         blocks = turn_all(np.tile(np.eye(3), (len(self.axes) - 1, 1, 1)), time * self.axes[1:])
         for k, u in enumerate(np.repeat(blocks, 2, axis=0)):
             turned[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = u
-        model, turned = self.about.model, turned.T
+        turned = turned.T
         allowed, free = (turned @ (x @ x.T) @ turned.T for x in (self.allowed, self.free))
         yield allowed
         yield free
         yield turned @ (metric * self.v)
         yield allowed @ turned @ (self.unbalanced / metric)
-        for matrix, of in ((model.M, allowed), (model.Lambda, allowed), (model.K, free)):
-            yield allowed @ turned @ (matrix.toarray() / np.outer(metric, metric)) @ turned.T @ of
+        for matrix, of in zip(self.matrices, (allowed, allowed, free), strict=True):
+            yield allowed @ turned @ (matrix / np.outer(metric, metric)) @ turned.T @ of
 
     @property
     def steady(self) -> bool:

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 # Of a rate: how near to a limit of stability growth is taken, and at how many rates.  With 1e-3 and 1e-2
 # tests/dynamics/test_steady.py passes.
 _NEAR, _SAMPLES = 4e-3, 6
-# Dense ones of one motion: mass, damping, stiffness and what constraints allow (tests/dynamics/test_steady.py)
-_MATRICES = 4
+# Dense ones of one motion: mass along both axes, damping, stiffness, slopes of constraints, what they hold and allow, and its
+# stiffness (tests/dynamics/test_steady.py)
+_MATRICES = 7
 _HALVED = 10  # times that a step of a trace is halved where no steady motion is found (tests/dynamics/test_steady.py)
 
 

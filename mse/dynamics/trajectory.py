@@ -187,7 +187,8 @@ class Instant:
         ModelError
             A law has no slopes at these velocities, or a force acts on what has no mass.
         """
-        from .about import linearize, moving_at
+        from .about import linearize
+        from .moving import moving_at
 
         return linearize(moving_at(self))
 

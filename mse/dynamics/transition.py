@@ -11,16 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import null_space
 
 from ..display import Table
 from ..errors import ModelError
+from ..model.evaluation import Evaluation
 from ..numerics.blas_threads import one_thread
 from ..numerics.precision import DEPENDENT
 from ..results import Result
-from .about import Moving, about
 from .methods import stepper
-from .moments import Moment
+from .moving import Moving
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -83,11 +82,16 @@ def transition_matrix(motion: Trajectory, start: float, end: float) -> Transitio
             continue
         step, length = maker.step(begin), high - low
         moments = [step.at(low + length * point) for point in points]
-        found = [_instant(motion, moment) for moment in moments]
+        states = [motion._evaluated(moment) for moment in moments]
+        found = [_allowed(motion, here) for here in states]
         if chosen is None:
-            chosen = _independent(motion, *found[0][3:])
+            chosen = _independent(motion, *found[0])
             matrix = np.eye(2 * len(chosen))
-        matrix = _over(found, chosen, first / length, second / length**2) @ matrix
+        motions = [basis @ np.linalg.inv(slopes[chosen]) for basis, slopes in found]
+        # at both ends values and rates take the place of equations
+        inside = zip(states[1:-1], moments[1:-1], strict=True)
+        matrices = [Moving(e, here, m.v, *e.accelerations(here, m.v, m.time)).matrices() for here, m in inside]
+        matrix = _over(motions, matrices, first / length, second / length**2) @ matrix
     names = tuple(motion._coordinates.names[k] for k in chosen)
     return TransitionMatrix(motion.name, names, start, end, matrix)
 
@@ -102,16 +106,10 @@ def _chebyshev() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return points, d, d @ d
 
 
-def _instant(motion: Trajectory, moment: Moment) -> tuple[np.ndarray, ...]:
-    """M, Lambda, K (n, n), a basis (n, f) of the motions that joints allow, and slopes (c, f) of joint coordinates by it."""
-    e, here = motion._equations, motion._evaluated(moment)
-    a, terms = e.accelerations(here, moment.v, moment.time)
-    model, _, _ = about(Moving(e, here, moment.v, a, terms))
-    metric = e.measure.metric
-    rows = here.constraints.toarray() if e.assembly.constraint_count else np.zeros((0, e.size))
-    basis = (null_space(rows, rcond=DEPENDENT) if len(rows) else np.eye(e.size)) / metric[:, None]
-    matrices = (x.toarray() for x in (model.M, model.Lambda, model.K))
-    return (*matrices, basis, motion._coordinates.slopes(here) @ basis)
+def _allowed(motion: Trajectory, here: Evaluation) -> tuple[np.ndarray, np.ndarray]:
+    """A basis (n, f) of the motions that joints allow, and slopes (c, f) of joint coordinates by it."""
+    basis = motion._equations.allowed(here) / motion._equations.measure.metric[:, None]
+    return basis, motion._coordinates.slopes(here) @ basis
 
 
 def _independent(motion: Trajectory, basis: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -126,17 +124,15 @@ def _independent(motion: Trajectory, basis: np.ndarray, slopes: np.ndarray) -> n
     return moving
 
 
-def _over(found: list[tuple[np.ndarray, ...]], chosen: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The transition matrix (2 k, 2 k) of one interval."""
-    k, last = len(chosen), len(found) - 1
-    n = [basis @ np.linalg.inv(slopes[chosen]) for *_, basis, slopes in found]
-    system = np.zeros((len(found) * k, len(found) * k))
-    for i, (m, lam, stiffness, *_) in enumerate(found[:-1]):
-        for j, motions in enumerate(n):
-            block = second[i, j] * m @ motions + first[i, j] * lam @ motions
-            if i == j:
-                block = block + stiffness @ motions
-            system[i * k : i * k + k, j * k : j * k + k] = n[i].T @ block
+def _over(motions: list[np.ndarray], matrices: list[np.ndarray], first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The transition matrix (2 k, 2 k) of one interval, from N (n, k) at all points and the matrices at those inside."""
+    k, last = motions[0].shape[1], len(motions) - 1
+    system = np.zeros((len(motions) * k,) * 2)
+    every = np.hstack(motions)
+    for i, (m, lam, stiffness) in enumerate(matrices, 1):
+        block = (m @ every) * np.repeat(second[i], k) + (lam @ every) * np.repeat(first[i], k)
+        block[:, i * k : i * k + k] += stiffness @ motions[i]
+        system[i * k : i * k + k] = motions[i].T @ block
     # in the place of the first and the last point: the values and the rates at the beginning
     system[:k] = np.eye(k, len(system))
     system[last * k :] = np.kron(first[:1], np.eye(k))

@@ -96,9 +96,9 @@ joints are: each element's parameters say how many constraints it has, and the k
 A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
 where all are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``inertia_kernel(masses, velocities)`` gives the forces
-(E, n) of inertia at those masses that are there without accelerations; ``inertia_slopes(masses, velocities, accelerations)``
-all forces of inertia, and their slopes (E, n, n) by positions and by velocities.  A subclass with a law or
-``kernel_parameters`` of its own does not inherit the kernel of its base.
+(E, n) of inertia without accelerations; ``inertia_slopes(masses, velocities, accelerations)`` all forces of inertia, and their
+slopes (E, n, n) by positions and by velocities; ``damping_slopes``, of what ``damping_kernel`` takes and velocities, those of
+dampings by positions, else differences.  A subclass with a law or ``kernel_parameters`` of its own inherits no kernel for it.
 """
 
 from __future__ import annotations
@@ -179,6 +179,7 @@ class MObject(Defined, Identified, InMotion, WithVariables):
     damping_kernel: ClassVar[Callable | None] = None
     inertia_kernel: ClassVar[Callable | None] = None
     inertia_slopes: ClassVar[Callable | None] = None
+    damping_slopes: ClassVar[Callable | None] = None
     memory_size: ClassVar[int | property] = 0
     follow: ClassVar[Callable | None] = None
     constraint_kernel: ClassVar[Callable | None] = None

@@ -58,6 +58,7 @@ CONTRACT = (
     "damping_kernel",
     "inertia_kernel",
     "inertia_slopes",
+    "damping_slopes",
     "remember",
     "recall",
     "constraint",

@@ -189,6 +189,8 @@ class FreeJoint(JointBase):
     )
     loss: Loss = Loss()
     temperature: Real = temperature()
+    damping_kernel = joints.joint_damping
+    damping_slopes = joints.joint_damping_slopes
 
     def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
         super().__init__(name, at=at, **parameters)
@@ -221,7 +223,7 @@ class FreeJoint(JointBase):
         for r, c in enumerate(coordinates):
             p[joints.FREE + 1 + r] = c.code
             p[joints.STIFFNESS + r], p[joints.REST + r] = self.stiffness[r], self.rest[r]
-            p[joints.PRELOAD + r] = self.preload[r]
+            p[joints.PRELOAD + r], p[joints.DAMPING + r] = self.preload[r], self.damping[r]
         return tuple(p)
 
     def energy(self, frames, q):

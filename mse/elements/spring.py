@@ -39,6 +39,7 @@ class Spring(Line):
     kernel = springs.spring
     adds_parts = True
     damping_kernel = masses.line_damping
+    damping_slopes = masses.line_damping_slopes
     by_column = True
 
     def kernel_parameters(self):

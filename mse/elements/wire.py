@@ -55,6 +55,7 @@ class Wire(Line):
     kernel = springs.wire
     adds_parts = True
     damping_kernel = masses.line_damping
+    damping_slopes = masses.line_damping_slopes
     memory_size = 3
     only_pulls = True
     by_column = True

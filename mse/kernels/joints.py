@@ -31,6 +31,7 @@ from math import atan2, pi, sqrt
 import numpy as np
 
 from .jit import compiled, part
+from .masses import cross_matrices
 from .rotations import TURN, WHOLE, put_rotation_vector
 
 _LINEAR, _TILT, _LOG, _ANGLE = 0, 1, 2, 3
@@ -274,7 +275,7 @@ def _curvature_to_coordinates(by_scalar, scalar_slope, out):
 
 # Parameters of a joint: orientation j (9); held measures: how many, which (6), their targets (6); coordinates: how many,
 # which (6), stiffness (6), rest (6), preload (6).  Its memory holds the angles of the held measures, then of the coordinates.
-HELD, TARGET, FREE, STIFFNESS, REST, PRELOAD, PARAMETERS = 9, 16, 22, 29, 35, 41, 47
+HELD, TARGET, FREE, STIFFNESS, REST, PRELOAD, DAMPING, PARAMETERS = 9, 16, 22, 29, 35, 41, 47, 53
 _FOLLOW = -1  # the order for angles only
 
 
@@ -401,14 +402,46 @@ def joint_memory(parameters, orientations, memory):
 
 def joint_coordinates(parameters, origins, orientations, memory):
     """Values (E, 6) of the coordinates of joints, angles nearest to those in memory (E, 12), and ``dc/dx`` (E, 6, 12)."""
+    value, jacobian, _ = _coordinates(parameters, origins, orientations, memory, np.zeros((len(parameters), 6)), 1)
+    return value, jacobian
+
+
+def _coordinates(parameters, origins, orientations, memory, weights, order):
+    """:func:`joint_coordinates`, and for order 2 second derivatives (E, 12, 12) of the sums by weights (E, 6)."""
     count = len(parameters)
     value, jacobian, as_held = np.zeros((count, 6)), np.zeros((count, 6, 12)), np.zeros((count, PARAMETERS))
+    hessian = np.zeros((count, 1, 12, 12))
     as_held[:, :HELD], as_held[:, HELD:TARGET] = parameters[:, :HELD], parameters[:, FREE:STIFFNESS]
     _joints(
-        HELD, as_held, origins, orientations, memory[:, 6:].copy(), np.zeros((count, 6)), 1, value, jacobian, _NOTHING[1],
-        _NOTHING[2], _NOTHING[4],
+        HELD, as_held, origins, orientations, memory[:, 6:].copy(), weights, order, value, jacobian, _NOTHING[1], _NOTHING[2],
+        hessian,
     )  # fmt: skip
-    return value, jacobian
+    return value, jacobian, hessian[:, 0]
+
+
+def joint_damping(parameters, frames, origins, orientations, memory):
+    """``sum d dc/dx (dc/dx)^T`` (E, 12, 12) over the coordinates c of joints, d their dampings; None without any."""
+    dampings = parameters[:, DAMPING:PARAMETERS]
+    if not dampings.any():
+        return None
+    _, slopes = joint_coordinates(parameters, origins.take(frames, axis=0), orientations.take(frames, axis=0), memory)
+    return slopes.transpose(0, 2, 1) @ (dampings[:, :, None] * slopes)
+
+
+def joint_damping_slopes(parameters, frames, origins, orientations, memory, velocities):
+    """Slopes (E, 12, 12) by positions of the forces of :func:`joint_damping` at fixed velocities (E, 12)."""
+    count, dampings = len(parameters), parameters[:, DAMPING:PARAMETERS]
+    # as of so many joints with one coordinate each
+    each, one = np.repeat(np.arange(count), 6), np.tile(np.eye(6), (count, 1))
+    places = origins.take(frames[each], axis=0), orientations.take(frames[each], axis=0)
+    _, slopes, turned = _coordinates(parameters[each], *places, memory[each], one, 2)
+    slopes = slopes[::6]
+    for a in (slice(3, 6), slice(9, 12)):  # slopes are along axes that do not turn, second derivatives along exp([a]x)
+        turned[:, a, a] -= 0.5 * cross_matrices(slopes[:, :, a].reshape(-1, 3))
+    turned = turned.reshape(count, 6, 12, 12)
+    rates = np.einsum("eri,ei->er", slopes, velocities)
+    faster = np.einsum("ei,erij->erj", velocities, turned)
+    return np.einsum("er,erij->eij", dampings * rates, turned) + np.einsum("er,eri,erj->eij", dampings, slopes, faster)
 
 
 def joint_measure(j, code, previous, o, u, gradient, hessian):

@@ -13,6 +13,9 @@ import numpy as np
 from .rotations import cross_matrix, inverse_left_jacobian
 from .springs import bushing_memory
 
+_ENTRIES = np.array([0, 2, 1, 2, 1, 0, 1, 0, 2])  # which component of a each entry of [a]x holds, and its sign
+_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
+
 
 def body_mass(parameters, frames, origins, orientations, memory):
     """``diag(m I, U J U^T)`` with parameters (m, J row by row); (E, 6, 6)."""
@@ -41,8 +44,9 @@ def body_inertia_slopes(mass, velocities, accelerations):
     force = np.einsum("eij,ej->ei", mass, accelerations)
     spin = np.einsum("eij,ej->ei", j, w)
     turned = np.einsum("eij,ej->ei", j, change)
-    force[:, 3:] += np.cross(w, spin)
-    w, change, spin, turned = (cross_matrices(x) for x in (w, change, spin, turned))
+    moving = cross_matrices(np.concatenate([w, change, spin, turned])).reshape(4, -1, 3, 3)
+    force[:, 3:] += np.einsum("eij,ej->ei", moving[0], spin)
+    w, change, spin, turned = moving
     by_positions, by_velocities = np.zeros((2, *mass.shape))
     by_positions[:, 3:, 3:] = j @ change - turned + w @ (j @ w - spin)
     by_velocities[:, 3:, 3:] = w @ j - spin
@@ -51,10 +55,7 @@ def body_inertia_slopes(mass, velocities, accelerations):
 
 def cross_matrices(vectors):
     """``[a]x`` (E, 3, 3) of vectors a (E, 3)."""
-    out = np.zeros((len(vectors), 3, 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        out[:, k, j], out[:, j, k] = vectors[:, i], -vectors[:, i]
-    return out
+    return (vectors.take(_ENTRIES, 1) * _SIGNS).reshape(-1, 3, 3)
 
 
 def line_damping(parameters, frames, origins, orientations, memory):
@@ -64,16 +65,39 @@ def line_damping(parameters, frames, origins, orientations, memory):
     """
     if not parameters[:, -1].any():
         return None
+    c, d, distance2, together = _line(parameters, frames, origins)
+    block = d[:, :, None] * d[:, None, :] / distance2[:, None, None]
+    # a spring of no length between coinciding ends acts alike in every direction
+    block[together] = np.eye(3)
+    return _between(c[:, None, None] * block)
+
+
+def line_damping_slopes(parameters, frames, origins, orientations, memory, velocities):
+    """Slopes (E, 12, 12) by positions of the forces of :func:`line_damping` at fixed velocities (E, 12)."""
+    c, d, distance2, together = _line(parameters, frames, origins)
+    length = np.sqrt(distance2)[:, None]
+    n, apart = d / length, velocities[:, 6:9] - velocities[:, 0:3]
+    rate = np.einsum("ei,ei->e", n, apart)[:, None]
+    across = (apart - rate * n) / length
+    block = n[:, :, None] * across[:, None, :] + (rate / length)[:, :, None] * (
+        np.eye(3) - n[:, :, None] * n[:, None, :]
+    )
+    block[together] = 0.0
+    return _between(c[:, None, None] * block)
+
+
+def _line(parameters, frames, origins):
+    """Damping (E,), line (E, 3) from frame 0 to 1 and its squared length (E,), 1 for ends that coincide, and which do (E,)."""
     d = origins[frames[:, 1]] - origins[frames[:, 0]]
     distance2 = np.einsum("ei,ei->e", d, d)
     slack = (parameters[:, -2] != 0.0) & (distance2 < parameters[:, 0] ** 2)
-    c = np.where(slack, 0.0, parameters[:, -1])
     together = distance2 == 0.0
-    block = d[:, :, None] * d[:, None, :] / np.where(together, 1.0, distance2)[:, None, None]
-    # a spring of no length between coinciding ends acts alike in every direction
-    block[together] = np.eye(3)
-    block *= c[:, None, None]
-    out = np.zeros((len(parameters), 12, 12))
+    return np.where(slack, 0.0, parameters[:, -1]), d, np.where(together, 1.0, distance2), together
+
+
+def _between(block):
+    """Matrices (E, 12, 12) of what acts along displacements of frame 1 relative to frame 0 by blocks (E, 3, 3)."""
+    out = np.zeros((len(block), 12, 12))
     out[:, 0:3, 0:3] = out[:, 6:9, 6:9] = block
     out[:, 0:3, 6:9] = out[:, 6:9, 0:3] = -block
     return out

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mse.dynamics.about import moving_at
 from mse.dynamics.charts import displaced, permitted
+from mse.dynamics.moving import moving_at
 from mse.model.joint_assembly import restored
 
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from counting import made_of
 
 import mse
 from mse import ModelError, Pose
 from mse.dynamics import steady
+from mse.linear.linear_model import LinearModel
 
 DOWN = (0, 0, -9.81)
 
@@ -70,6 +72,13 @@ def test_a_conical_pendulum_swings_about_its_circle():
     assert found.stable
     pull = np.linalg.norm(found.reactions["tilt"][:3])
     assert pull == pytest.approx(9.81 / np.cos(0.6), rel=1e-11)
+
+
+def test_the_search_asks_for_matrices_alone(monkeypatch):
+    made = made_of(monkeypatch, LinearModel)
+    found = conical().find_steady_motion({"azimuth.angle": 3.854554735207}, initial={"tilt.angle": 0.5})
+    assert not made
+    assert found.stable and made
 
 
 def test_a_point_on_an_arm_that_is_kept_turning():

@@ -7,12 +7,14 @@ import pstats
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mse
 from catalogue import CATALOGUE
 from models import four_wire_chain
 from mse import Pose
-from mse.elements.base import MObject
+from mse.elements.base import FramePose, MObject
+from mse.elements.joint_base import FreeJoint
 from mse.elements.parameters import Real
 from mse.kernels import masses
 from mse.linear.pattern import LinearPattern
@@ -46,7 +48,35 @@ def test_a_kernel_of_mass_or_damping_is_the_law_of_each_element(entry, kernel):
 
 def test_elements_with_kernels_are_in_the_catalogue():
     tested = {type(p.values[0].make()) for p in WITH_KERNEL}
-    assert tested == {mse.RigidBody, mse.Spring, mse.Wire, mse.Bushing}
+    joints = {cls for cls in tested if issubclass(cls, FreeJoint)}
+    assert tested - joints == {mse.RigidBody, mse.Spring, mse.Wire, mse.Bushing} and mse.Revolute in joints
+
+
+WITH_SLOPES = [
+    pytest.param(entry, id=name) for name, entry in CATALOGUE.items() if type(entry.make()).damping_slopes is not None
+]
+
+
+@pytest.mark.parametrize("entry", WITH_SLOPES)
+def test_slopes_of_a_damping_are_those_of_its_law(entry):
+    """By central differences of fourth order of what the law of one element exerts, as frames move and turn."""
+    obj, rng = entry.make(), np.random.default_rng(3)
+    if isinstance(obj, FreeJoint):
+        obj.damping = tuple(rng.uniform(0.1, 1.0, len(obj.joint_coordinates)))
+    frames, v, h = entry.frames(1), rng.normal(size=12), 1e-3
+
+    def exerts(x):
+        six = zip(frames, x.reshape(2, 6), strict=True)
+        there = [FramePose(f.o + own[:3], Rotation.from_rotvec(own[3:]).as_matrix() @ f.U) for f, own in six]
+        found = obj.damping_matrix(there)
+        return np.zeros(12) if found is None else found @ v
+
+    near, far = (np.array([exerts(k * x) - exerts(-k * x) for x in h * np.eye(12)]).T for k in (1, 2))
+    expected = (8 * near - far) / (12 * h)
+    o, u = (np.array([getattr(f, a) for f in frames]) for a in ("o", "U"))
+    parameters, memory = np.array([obj.kernel_parameters()], dtype=float), np.array([obj.remember(frames)])
+    found = type(obj).damping_slopes(parameters, np.array([[0, 1]]), o, u, memory, v[None])
+    np.testing.assert_allclose(found[0], expected, atol=1e-9 * max(np.abs(expected).max(), 1.0))
 
 
 def test_damping_of_ends_that_coincide_is_the_same_in_all_directions():
