@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate._ivp import dop853_coefficients as dop853
 
-from ..kernels import tree_steps, trees
+from ..kernels import tree_steps
 from ..kernels.joints import ANGLE
 from ..kernels.tree_steps import Method, Passed
-from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree, TreeWork
+from ..kernels.trees import BALL, HINGE, SLIDE, WELD, WIDTH, Tree
 from ..model.configuration import State
 from .bodies import Bodies, NotElementary, Seat
 from .charts import StepFailed
@@ -56,10 +56,11 @@ class Nodes:
             springs[self.springs[seat.joint][seat.code]] = seat.spring
         out = Tree(
             bodies.model.gravity, np.zeros((count, 6), dtype=int), np.zeros((count, 3, 3)), np.zeros((count, 10)), springs,
-            np.zeros((count, 4, 3)),
+            np.zeros((count, 4, 3)), np.zeros((count, 3)),
         )  # fmt: skip
         for k, node in enumerate(self.nodes, 1):
             out.nodes[k], out.places[k], out.masses[k], out.marks[k] = node[:4]
+            out.levers[k] = out.places[k, 0] - out.places[node.numbers[0], 1]
         return out
 
     def _free(self, b: int) -> bool:
@@ -122,7 +123,7 @@ class TreeSteps:
         equations = bodies.equations
         self.equations, self._nodes, self._tree = equations, nodes, nodes.tree(bodies)
         rows = len(self._tree.nodes)
-        self._work = TreeWork(*(np.zeros((rows, *shape)) for shape in trees.SHAPES))
+        self._rows = np.zeros((rows, WIDTH))
         slow, rounding, turn, *factors = constants
         self._method = Method(
             np.ascontiguousarray(dop853.A), np.ascontiguousarray(dop853.B), np.array([dop853.E5[:-1], dop853.E3[:-1]]),
@@ -166,7 +167,7 @@ class TreeSteps:
         passed = Passed(
             *(np.repeat(x[None], many + 1, axis=0) for x in firsts), np.zeros(many), np.zeros(many, dtype=int)
         )
-        made, ended = tree_steps.march(self._tree, self._work, self._method, passed, until)
+        made, ended = tree_steps.march(self._tree, self._rows, self._method, passed, until)
         if not made:
             raise NotElementary if ended == tree_steps.NO_INERTIA else StepFailed
         return _Chunk(self, begin, passed, made)
@@ -188,7 +189,7 @@ class TreeSteps:
         y[-1] = passed.damped[s]
         found = np.zeros((dop853.N_STAGES_EXTENDED, len(y)))
         tree_steps.again(
-            self._tree, self._work, self._method, passed.o[s], passed.u[s], passed.v[s], passed.angles[s].copy(), y,
+            self._tree, self._rows, self._method, passed.o[s], passed.u[s], passed.v[s], passed.angles[s].copy(), y,
             passed.made[s], found,
         )  # fmt: skip
         return y, found
@@ -197,7 +198,7 @@ class TreeSteps:
         """Poses and velocities of bodies, and angles of nodes, at coordinates of a step that was made."""
         o, u, v, angles = passed.o[s].copy(), passed.u[s].copy(), np.zeros_like(passed.v[s]), passed.angles[s].copy()
         tree_steps.put_between(
-            self._tree, self._work, passed.o[s], passed.u[s], passed.v[s], angles, np.zeros_like(at), at, o, u, v
+            self._tree, self._rows, passed.o[s], passed.u[s], passed.v[s], angles, np.zeros_like(at), at, o, u, v
         )
         hinges = np.flatnonzero(self._tree.nodes[:, 1] == HINGE)
         angles[hinges] += at[self._tree.nodes[hinges, 2]]

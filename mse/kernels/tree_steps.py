@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import bare_part, kept
-from .trees import BALL, HINGE, SLIDE, accelerate, begin_step, place, put_bodies
+from .trees import A, BALL, HINGE, SLIDE, accelerate, begin_step, place, put_bodies
 
 REACHED, FAILED, NO_INERTIA = 0, 1, 2
 
@@ -34,7 +34,7 @@ class Method(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), works of dampers
+    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), rowss of dampers
     (J), the lengths (s) of steps that were foreseen there, zero for none; lengths of steps that were made, and their evaluations.
     """
 
@@ -50,7 +50,7 @@ class Passed(NamedTuple):
 
 
 @bare_part
-def _put_stages(tree, work, method, y, h, first, last, slopes, point):
+def _put_stages(tree, rows, method, y, h, first, last, slopes, point):
     """Slopes (s, 2 n + 1) of stages of a step h from y; whether all joints have inertia."""
     for s in range(first, last):
         for i in range(y.shape[0]):
@@ -62,21 +62,20 @@ def _put_stages(tree, work, method, y, h, first, last, slopes, point):
                     point[i] += x * row[i]
         for i in range(y.shape[0]):
             point[i] = y[i] + h * point[i]
-        place(tree, work, point)
-        if not accelerate(tree, work, point, slopes[s]):
+        if not accelerate(tree, rows, point, slopes[s]):
             return False
     return True
 
 
 @bare_part
-def _put_tolerances(tree, work, method, v, tolerances):
+def _put_tolerances(tree, rows, method, v, tolerances):
     """Absolute tolerances (2 n,) of coordinates and rates, from accelerations; the speed (m/s) of what moves fastest."""
     n, size, speed, pull = tolerances.shape[0] // 2, method.limits[1], 0.0, 0.0
     for i in range(v.shape[0]):
         speed = max(speed, abs(v[i]) * (size if i % 6 >= 3 else 1.0))
     for k in range(1, tree.nodes.shape[0]):
         for i in range(3):
-            pull = max(pull, abs(work.a[k, i] + tree.gravity[i]), size * abs(work.a[k, 3 + i]))
+            pull = max(pull, abs(rows[k, A + i] + tree.gravity[i]), size * abs(rows[k, A + 3 + i]))
     speed = max(speed, sqrt(size * pull))
     if speed == 0.0:
         speed = size
@@ -109,7 +108,7 @@ def _error(method, y, end, h, slopes, tolerances):
 
 
 @bare_part
-def _first_length(tree, work, method, y, tolerances, slopes, point):
+def _first_length(tree, rows, method, y, tolerances, slopes, point):
     """The length of a first step, from the sizes of rates and of their change (Hairer, II.4)."""
     near = rate = change = 0.0
     for i in range(tolerances.shape[0]):
@@ -118,8 +117,7 @@ def _first_length(tree, work, method, y, tolerances, slopes, point):
     h = 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
     for i in range(y.shape[0]):
         point[i] = y[i] + h * slopes[0, i]
-    place(tree, work, point)
-    if not accelerate(tree, work, point, slopes[1]):
+    if not accelerate(tree, rows, point, slopes[1]):
         return h
     for i in range(tolerances.shape[0]):
         scale = tolerances[i] + method.limits[0] * abs(y[i])
@@ -128,8 +126,8 @@ def _first_length(tree, work, method, y, tolerances, slopes, point):
     return min(100.0 * h, max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** 0.125)
 
 
-@kept(nogil=True)
-def march(tree, work, method, passed, until):
+@kept(nogil=True, error_model="numpy")
+def march(tree, rows, method, passed, until):
     """Make steps until a time (s) is passed or there is no room for more: how many, and what ended them."""
     many, n = tree.nodes.shape[0], 0
     for k in range(1, many):
@@ -141,11 +139,11 @@ def march(tree, work, method, passed, until):
         time, v, angles = passed.time[s], passed.v[s], passed.angles[s]
         if time >= until:
             return s, REACHED
-        begin_step(tree, work, passed.o[s], passed.u[s], v, angles, y)
+        begin_step(tree, rows, passed.o[s], passed.u[s], v, angles, y)
         y[2 * n] = passed.damped[s]
-        if not _put_stages(tree, work, method, y, 0.0, 0, 1, slopes, point):
+        if not _put_stages(tree, rows, method, y, 0.0, 0, 1, slopes, point):
             return s, NO_INERTIA
-        speed = _put_tolerances(tree, work, method, v, tolerances)
+        speed = _put_tolerances(tree, rows, method, v, tolerances)
         h, longest, follows = passed.foreseen[s], np.inf, most
         for k in range(1, many):
             if tree.nodes[k, 1] == BALL:
@@ -156,13 +154,13 @@ def march(tree, work, method, passed, until):
                     longest = min(longest, method.limits[4] / sqrt(x))
         passed.asked[s] = 1
         if h == 0.0:
-            h = _first_length(tree, work, method, y, tolerances, slopes, point)
+            h = _first_length(tree, rows, method, y, tolerances, slopes, point)
             passed.asked[s] = 2
         h = min(h, longest)
         shortest = method.limits[3] * max(method.limits[1] / speed, abs(time))
         while True:
             h = max(h, shortest)
-            if not _put_stages(tree, work, method, y, h, 1, 12, slopes, point):
+            if not _put_stages(tree, rows, method, y, h, 1, 12, slopes, point):
                 return s, NO_INERTIA
             passed.asked[s] += 11
             for i in range(2 * n + 1):
@@ -177,8 +175,8 @@ def march(tree, work, method, passed, until):
             if h <= shortest or not h > 0.0:
                 return s, FAILED
             h, follows = h * (max(least, change) if change < 1.0 else least), 1.0
-        place(tree, work, end)
-        put_bodies(tree, work, passed.o[s + 1], passed.u[s + 1], passed.v[s + 1])
+        place(tree, rows, end, point)
+        put_bodies(tree, rows, end, passed.o[s + 1], passed.u[s + 1], passed.v[s + 1])
         for k in range(many):
             passed.angles[s + 1, k] = angles[k]
             if tree.nodes[k, 1] == HINGE:
@@ -188,18 +186,18 @@ def march(tree, work, method, passed, until):
     return passed.made.shape[0], REACHED
 
 
-@kept(nogil=True)
-def again(tree, work, method, o, u, v, angles, y, h, slopes):
+@kept(nogil=True, error_model="numpy")
+def again(tree, rows, method, o, u, v, angles, y, h, slopes):
     """Slopes (16, 2 n + 1) of a step h that was made before, with those between, and where y (2 n + 1,) it begins."""
     damped, point = y[y.shape[0] - 1], np.zeros(y.shape[0])
-    begin_step(tree, work, o, u, v, angles, y)
+    begin_step(tree, rows, o, u, v, angles, y)
     y[y.shape[0] - 1] = damped
-    _put_stages(tree, work, method, y, h, 0, 16, slopes, point)
+    _put_stages(tree, rows, method, y, h, 0, 16, slopes, point)
 
 
-@kept(nogil=True)
-def put_between(tree, work, o, u, v, angles, y, at, o_at, u_at, v_at):
+@kept(nogil=True, error_model="numpy")
+def put_between(tree, rows, o, u, v, angles, y, at, o_at, u_at, v_at):
     """Poses and velocities of bodies at the coordinates ``at`` (2 n + 1,) of a step that begins at o, u, v."""
-    begin_step(tree, work, o, u, v, angles, y)
-    place(tree, work, at)
-    put_bodies(tree, work, o_at, u_at, v_at)
+    begin_step(tree, rows, o, u, v, angles, y)
+    place(tree, rows, at, y)
+    put_bodies(tree, rows, at, o_at, u_at, v_at)
