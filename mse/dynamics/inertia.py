@@ -72,6 +72,15 @@ class GroupInertia:
             return self._by_coenergy(self._rows(at), velocities)
         return self._by_mass_matrix(at, velocities)
 
+    def energy(self, at: Configuration, velocities: np.ndarray) -> float:
+        """Kinetic energy (J) of all at velocities (E, n) of frames and internal coordinates."""
+        g, cls = self.group, self.cls
+        if cls.mass_kernel is not None and cls.inertia_kernel is not None:
+            mass = cls.mass_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
+        else:
+            mass = self.masses(at, velocities)[0]
+        return 0.5 * float(np.einsum("ei,eij,ej", velocities, mass, velocities))
+
     def _rows(self, at: Configuration) -> np.ndarray:
         return self.group.columns(at)
 
