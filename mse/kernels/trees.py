@@ -28,8 +28,8 @@ class Tree(NamedTuple):
     and last node of its joint.  ``places`` (k + 1, 3, 3) are where a joint sits on what it hangs on, where on the node itself,
     and the axis along what it hangs on.  ``masses`` (k + 1, 10) are the mass, mass times center and inertia (xx, xy, xz, yy, yz,
     zz) about the joint, along the node's axes.  ``springs`` (k + 1, 4) are stiffness, rest, preload and damping.  ``marks``
-    (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is zero.  ``levers`` (k + 1, 3) go from the joint of what a node hangs on to
-    its own, along what it hangs on.
+    (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is zero.  ``levers``
+    (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.
     """
 
     gravity: np.ndarray
@@ -41,13 +41,13 @@ class Tree(NamedTuple):
     levers: np.ndarray
 
 
-# Where a row of the work of a tree, one for each node, keeps what.  A step begins with how a node has turned on the one before it: a
-# hinge turns that by ``T + sin(q) E T + (1 - cos q) E^2 T``, with E the cross matrix of its axis, for which there are three
-# matrices; and with the coordinate of a slide or hinge.  Then come orientation, axis, arm from the joint before, angular velocity,
-# acceleration from velocities, articulated inertia (M: 6, H: 9, J: 6) and force, and what a slide or hinge takes of these, its
-# pivot and push; the acceleration; place and velocity of the joint.
+# Where a row of the work of a tree, one for each node, keeps what.  A step starts with how a node has turned on that before it,
+# and with the coordinate of a slide or hinge.  A hinge turns by ``T + sin(q) E T + (1 - cos q) E^2 T``, with E the cross matrix
+# of its axis: three matrices.  Then come orientation, axis, arm from the joint before, angular velocity, acceleration that
+# velocities make, articulated inertia (M: 6, H: 9, J: 6) and force, what a slide or hinge takes of these with the inverse
+# of its pivot and its push, the acceleration, and place and velocity of the joint.
 TURNED, VALUE, U, AXIS, ARM, W = 0, 27, 28, 37, 40, 43
-BIAS, M, H, J, F, COLUMN, PIVOT, PUSH, A, P, V, WIDTH = 46, 52, 58, 67, 73, 79, 85, 86, 87, 93, 96, 99
+BIAS, M, H, J, F, COLUMN, INVERSE, PUSH, A, P, V, WIDTH = 46, 52, 58, 67, 73, 79, 85, 86, 87, 93, 96, 99
 
 
 @bare_part
@@ -147,7 +147,7 @@ def _put_turned(row, before, matrix):
 
 @bare_part
 def _put_ball(row, rates, at, y, out):
-    """``exp([a]x)`` (9) of the coordinates a of a ball joint into its row at H, and the rate of a; ``rates`` is where w begins."""
+    """``exp([a]x)`` (9) of the coordinates a of a ball joint into its row at H, and the rate of a; w begins at ``rates``."""
     x, z, t = y[at], y[at + 1], y[at + 2]
     square = x * x + z * z + t * t
     s, c, d = 1.0 - square / 6.0, 0.5 - square / 24.0, 1.0 / 12.0
@@ -290,8 +290,8 @@ def _let_go(row, kind, own, y, at):
     push += own[2] - own[0] * (row[VALUE] + y[at[0]] - own[1]) - own[3] * y[at[1]]
     row[COLUMN], row[COLUMN + 1], row[COLUMN + 2] = c0, c1, c2
     row[COLUMN + 3], row[COLUMN + 4], row[COLUMN + 5] = d0, d1, d2
-    row[PIVOT], row[PUSH] = pivot, push
     inverse = 1.0 / pivot
+    row[INVERSE], row[PUSH] = inverse, push
     x0, x1, x2, z0, z1, z2 = c0 * inverse, c1 * inverse, c2 * inverse, d0 * inverse, d1 * inverse, d2 * inverse
     row[M], row[M + 1], row[M + 2] = row[M] - x0 * c0, row[M + 1] - x0 * c1, row[M + 2] - x0 * c2
     row[M + 3], row[M + 4], row[M + 5] = row[M + 3] - x1 * c1, row[M + 4] - x1 * c2, row[M + 5] - x2 * c2
@@ -412,8 +412,11 @@ def _put_acceleration(row, before, kind):
         a4 = row[J + 1] * x + row[J + 3] * y + row[J + 4] * z
         a5 = row[J + 2] * x + row[J + 4] * y + row[J + 5] * z
     elif kind != WELD:
-        own = row[PUSH] - row[COLUMN] * a0 - row[COLUMN + 1] * a1 - row[COLUMN + 2] * a2
-        own = (own - row[COLUMN + 3] * a3 - row[COLUMN + 4] * a4 - row[COLUMN + 5] * a5) / row[PIVOT]
+        own = row[PUSH] - (
+            (row[COLUMN] * a0 + row[COLUMN + 1] * a1) + (row[COLUMN + 2] * a2 + row[COLUMN + 3] * a3)
+            + (row[COLUMN + 4] * a4 + row[COLUMN + 5] * a5)
+        )  # fmt: skip
+        own *= row[INVERSE]
         if kind == HINGE:
             a3, a4, a5 = a3 + own * row[AXIS], a4 + own * row[AXIS + 1], a5 + own * row[AXIS + 2]
         else:
