@@ -42,11 +42,10 @@ _NO_FORCE = 1e-9
 
 
 class Inertia(NamedTuple):
-    """M (n, n), the forces of inertia c (n,) that are there without accelerations, and the kinetic energy (J)."""
+    """M (n, n), and the forces of inertia c (n,) that are there without accelerations."""
 
     mass: np.ndarray
     force: np.ndarray
-    energy: float
 
 
 class Terms(NamedTuple):
@@ -110,11 +109,23 @@ class Equations:
     # -- frames -----------------------------------------------------------------------------------------------
     def frame_motions(self, at: Configuration, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Velocities (frames, 6) of all frames, and the accelerations (frames, 3) that they have by turning alone."""
-        body = self.assembly.body
-        six = np.vstack([np.zeros(6), v[: 6 * (self.assembly.bodies - 1)].reshape(-1, 6)])[body]
+        six, across = self._turning(at, v)
         w = six[:, 3:]
-        across = cross(w, at.o - at.reference[body])
         return np.hstack([six[:, :3] + across, w]), cross(w, across)
+
+    def frame_velocities(self, at: Configuration, v: np.ndarray) -> np.ndarray:
+        """Velocities (frames, 6) of all frames."""
+        six, across = self._turning(at, v)
+        six[:, :3] += across
+        return six
+
+    def _turning(self, at: Configuration, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities (frames, 6) of the bodies on which frames are, and what their turning adds at the frames (frames, 3)."""
+        body = self.assembly.body
+        six = np.zeros((self.assembly.bodies, 6))
+        six[1:] = v[: 6 * (self.assembly.bodies - 1)].reshape(-1, 6)
+        six = six.take(body, 0)
+        return six, cross(six[:, 3:], at.o - at.reference.take(body, 0))
 
     def _own(self, g: Group, v: np.ndarray, moving: np.ndarray) -> np.ndarray:
         """Velocities (E, n) of the frames and internal coordinates of the elements of a group."""
@@ -135,19 +146,18 @@ class Equations:
     ) -> Inertia:
         moving, turning = motions
         n = self.size
-        mass, force, energy = np.zeros((n + 1, n + 1)), np.zeros(n + 1), 0.0  # the last one is the ground
+        mass, force = np.zeros((n + 1, n + 1)), np.zeros(n + 1)  # the last one is the ground
         for part, rows in zip(self.parts, self._rows, strict=True):
             if part.has_mass and part in parts:
                 own = self._own(part.group, v, moving)
                 m, c = part.masses(at, own)
-                energy += 0.5 * float(np.einsum("ei,eij,ej", own, m, own))
                 c = c + np.einsum("eij,ej->ei", m[:, :, : 6 * part.shape.frames], _by_turning(part.group, turning))
                 levers, m = self._levers(part.group, at), m[:, None].copy()
                 shift_to_reference(levers, 2, np.zeros_like(c), m)
                 shift_to_reference(levers, 1, c, np.zeros((len(c), 1, 0, 0)))
                 np.add.at(mass, (rows[:, :, None], rows[:, None, :]), m[:, 0])
                 np.add.at(force, rows, c)
-        return Inertia(mass[:-1, :-1], force[:-1], energy)
+        return Inertia(mass[:-1, :-1], force[:-1])
 
     def mass(self, here: Evaluation) -> np.ndarray:
         """M (n, n) in a state."""
@@ -164,7 +174,7 @@ class Equations:
             if whole is None
             else (whole.groups, whole.heavy, whole.parts)
         )
-        mass, inertia, _ = self._inertia(here.configuration, v, motions, heavy)
+        mass, inertia = self._inertia(here.configuration, v, motions, heavy)
         found = self._applied(here, v, time, groups, parts, motions[0])
         found = Pull(mass, found[0] - inertia, *found[1:])
         if whole is None:

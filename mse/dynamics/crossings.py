@@ -33,6 +33,11 @@ class Watch:
         self._signs: np.ndarray | None = None  # of outputs less levels, where they were last looked at
         self.found: list[Crossing] = []
 
+    @property
+    def looks(self) -> bool:
+        """Whether there are levels, for which every step is looked at."""
+        return bool(self._names)
+
     def _above(self, moment: Moment) -> np.ndarray:
         return self._outputs.at(moment, self._columns) - self._levels
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 from scipy.integrate._ivp import dop853_coefficients as dop853
@@ -71,15 +72,19 @@ class Pace:
 
     def kept(self, step: Step) -> Step:
         """A step that was made; :class:`StepFailed` if it is one of too many short ones."""
-        h = step.end.time - step.begin.time
-        short = self._until is not None and (self._until - step.end.time) > _HOPELESS * h
+        self.keep(step.begin.time, step.end.time)
+        return step
+
+    def keep(self, begin: float, end: float) -> None:
+        """The same for a step between two times (s)."""
+        h = end - begin
+        short = self._until is not None and (self._until - end) > _HOPELESS * h
         if short and self._short and h < 2.0 * self._first:
             self._short += 1
         else:
             self._short, self._first = int(short), h
         if self._short > _IN_A_ROW:
             raise StepFailed
-        return step
 
 
 class Stepper:
@@ -90,11 +95,26 @@ class Stepper:
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         self.equations, self.rtol, self._until = equations, rtol, until
         self._bodies, self._pace = Bodies.of(equations), Pace(until)
-        self._tree = TreeSteps.of(self._bodies, rtol, (_SLOW, NOTHING, _TURN, _SAFE, _LEAST, _MOST))
+        self._tree = TreeSteps.of(self._bodies, rtol, (_SLOW, NOTHING, _TURN, _LEAST, _MOST))
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`StepFailed` where there is none."""
         return self._pace.kept(self._made(begin))
+
+    @property
+    def leaps(self) -> bool:
+        """Whether many steps may be made at once, where nobody has to look at each."""
+        return self._tree is not None and self._until is not None
+
+    def leap(self, begin: Moment, times: np.ndarray) -> Step:
+        """Steps in a row, with moments at some of the times (s) ahead; raises as ``step``."""
+        try:
+            step, between = self._tree.leap(begin, self._until, times)
+        except NotElementary:
+            return self.step(begin)
+        for one in pairwise(between):
+            self._pace.keep(*one)
+        return step
 
     def _made(self, begin: Moment) -> Step:
         if self._tree is not None:

@@ -76,6 +76,12 @@ class GroupInertia:
         g = self.group
         return self.cls.mass_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
 
+    def energy(self, at: Configuration, velocities: np.ndarray) -> float:
+        """Kinetic energy (J) of all at velocities (E, n) of frames and internal coordinates."""
+        by_kernels = self.cls.mass_kernel is not None and self.cls.inertia_kernel is not None
+        mass = self.kernel_masses(at) if by_kernels else self.masses(at, velocities)[0]
+        return 0.5 * float(np.einsum("ei,eij,ej", velocities, mass, velocities))
+
     def _rows(self, at: Configuration) -> np.ndarray:
         return self.group.columns(at)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -27,24 +29,58 @@ class Moment:
     step: float | None = None
     origin: Moment | None = None
 
+    @cached_property
+    def poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (b, 3) and orientations (b, 3, 3) of bodies."""
+        return self.state.o, self.state.U
+
 
 class MadeLater(Moment):
-    """A moment whose state is made when somebody asks for it."""
+    """A moment whose state and origin are made when somebody asks for them; its poses are known."""
 
-    def __init__(self, state: Callable[[], State], time: float, v: np.ndarray, **more):
-        own = {"damped": 0.0, "driven": 0.0, "step": None, "origin": None} | more
-        self.__dict__.update(own, time=time, v=v, _make=state)
+    def __init__(
+        self, state: Callable[[], State], origin: Callable[[], Moment | None], poses: tuple[np.ndarray, np.ndarray],
+        **numbers: Any,
+    ):  # fmt: skip
+        self.__dict__.update(numbers, _state=state, _origin=origin, poses=poses)
 
     @cached_property
     def state(self) -> State:
-        return self._make()
+        return self._state()
+
+    @cached_property
+    def origin(self) -> Moment | None:
+        return self._origin()
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A step from ``begin`` to ``end``; ``at(t)`` are the moments between."""
+    """A step from ``begin`` to ``end``, or several in a row, with their ``begins``; ``at(t)`` are the moments between."""
 
     begin: Moment
     end: Moment
     at: Callable[[float], Moment]
     evaluations: int
+    begins: Sequence[Moment] = ()
+
+
+class Begins(Sequence[Moment]):
+    """The moments at which the steps of a motion begin; of steps in a row they are made when somebody asks for them."""
+
+    def __init__(self):
+        self._rows: list[Sequence[Moment]] = []
+        self._ends: list[int] = []
+
+    def add(self, step: Step) -> None:
+        """Those of a step, or of several in a row, that follow."""
+        self._rows.append(step.begins or (step.begin,))
+        self._ends.append(len(self) + len(self._rows[-1]))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, k: int) -> Moment:
+        if not 0 <= k < len(self):
+            raise IndexError(k)
+        i = bisect_right(self._ends, k)
+        return self._rows[i][k - self._ends[i]]  # from the end of a row

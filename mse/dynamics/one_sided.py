@@ -44,8 +44,11 @@ def wrong_ways(equations: Equations, samples: Sequence[Moment], rtol: float) -> 
     return notes
 
 
-def half_turns(equations: Equations, moments: Sequence[Moment]) -> list[str]:
-    """Notes on joints with springs or motors on rotation vectors, which jump at half a turn, in moments at most 1 rad apart."""
+def half_turns(equations: Equations, samples: Sequence[Moment], begins: Sequence[Moment]) -> list[str]:
+    """Notes on joints with springs or motors on rotation vectors, which jump at half a turn.
+
+    Samples, and the moments at which steps begin, are at most 1 rad apart.
+    """
     turning = [
         el
         for g in equations.assembly.groups
@@ -54,7 +57,7 @@ def half_turns(equations: Equations, moments: Sequence[Moment]) -> list[str]:
         if {5, 6, 7} & set(own[joints.FREE + 1 :][: int(own[joints.FREE])].astype(int).tolist())
         and (any(el.obj.stiffness) or any(el.obj.preload))
     ]
-    notes, moments = [], sorted(moments, key=lambda m: m.time) if turning else ()
+    notes, moments = [], sorted([*samples, *begins], key=lambda m: m.time) if turning else ()
     poses = [equations.evaluation(m.state).configuration for m in moments]
     for el in turning:
         first, second = el.frames

@@ -27,14 +27,14 @@ from ..validation.file_access import file_path
 from .accelerations import Equations
 from .charts import JointsOpen, displaced
 from .crossings import LEVELS, Watch
-from .explicit import StepFailed
+from .explicit import StepFailed, Stepper
 from .fast_motions import fastest_motion
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
 from .ledger import unaccounted
 from .locking import Locking
 from .methods import checked, chosen, refuse_undivided, stepper, undecided
-from .moments import Moment
+from .moments import Begins, Moment
 from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
@@ -156,7 +156,7 @@ class Run:
         self.sticking, self.switches = Sticking(equations), Switches(equations)
         self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
-        self.begins: list[Moment] = []
+        self.begins = Begins()
         self.evaluations = 0
         self._since: float | None = None  # on the clock, when samples began to be made in one go
         self.method, self.why, self._span = method or "", "", span
@@ -241,11 +241,12 @@ class Run:
         else:
             self._add(sample)
         watch.start(sample)
+        leaps = isinstance(maker, Stepper) and maker.leaps and not (watch.looks or self.sticking.looks)
         try:
             while k <= steps and end is None:
-                step = jumps.step(maker, switches, begin)
+                step = maker.leap(begin, times[k:]) if leaps else jumps.step(maker, switches, begin)
                 self.locking.refuse_pole(step)
-                self.begins.append(step.begin)
+                self.begins.add(step)
                 self.evaluations += step.evaluations
                 end = watch.between(step, sample.time, times[-1])
                 reached = step.end.time if end is None else end.time
@@ -295,7 +296,7 @@ class Run:
         rows = [
             [m.time, *row, *self.equations.inputs.at(m.time)] for m, row in zip(self.samples, self.rows, strict=True)
         ]
-        self.samples, self.rows, self.begins = [], [], []
+        self.samples, self.rows, self.begins = [], [], Begins()
         crossed, passages = self._passages()
         file.more = {"crossed": list(crossed), "passages": passages.ravel().tolist(), "ended": int(ended)}
         named = dict(zip(self.numbers.names, numbers.tolist(), strict=True))
@@ -380,7 +381,7 @@ class Run:
             self.coordinates.beyond((m.time, self.equations.evaluation(m.state, m.time)) for m in self.samples)
         )
         notes += tuple(wrong_ways(self.equations, self.samples, self.rtol))
-        notes += tuple(half_turns(self.equations, [*self.samples, *self.begins]))
+        notes += tuple(half_turns(self.equations, self.samples, self.begins))
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,
@@ -388,7 +389,7 @@ class Run:
             crossed=crossed or None, passages=passages if crossed else None, rtol=self.rtol,
             method=self.method, steps=len(self.begins), evaluations=self.evaluations,
             notes=notes, _equations=self.equations, _source=self.source, _coordinates=self.coordinates,
-            _samples=tuple(self.samples), _begins=tuple(self.begins),
+            _samples=tuple(self.samples), _begins=self.begins,
             _seconds=0.0 if self._since is None else perf_counter() - self._since,
         )  # fmt: skip
 

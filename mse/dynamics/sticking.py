@@ -30,6 +30,11 @@ class Sticking:
         self._parts = [p for p in equations.parts if p.cls.defines("dissipation") or p.cls.defines("power")]
         self._longest, self._fastest, self._short = 0.0, 0.0, 0
 
+    @property
+    def looks(self) -> bool:
+        """Whether there are such laws, for which every step is looked at."""
+        return bool(self._parts)
+
     def refuse(self, step: Step) -> None:
         """Raise an error if something has come to rest at a jump of its law, and steps stay short."""
         if not self._parts:

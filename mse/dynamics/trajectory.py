@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from os import PathLike
@@ -91,7 +92,7 @@ class Instant:
     @cached_property
     def velocities(self) -> Named[np.ndarray]:
         """Velocity and angular velocity (6,) of every frame by name, along world axes (m/s, rad/s)."""
-        moving = self._motion._equations.frame_motions(self._here.configuration, self._moment.v)[0]
+        moving = self._motion._equations.frame_velocities(self._here.configuration, self._moment.v)
         found = dict(zip(self._motion._equations.topology.frame_labels, moving, strict=True))
         return Named("frame", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "frame"))
 
@@ -262,7 +263,7 @@ class Trajectory(Showing, TimeResponse):
     _source: Snapshot = field(default=None, repr=False)
     _coordinates: NamedCoordinates = field(default=None, repr=False)
     _samples: tuple[Moment, ...] = field(default=(), repr=False)
-    _begins: tuple[Moment, ...] = field(default=(), repr=False)
+    _begins: Sequence[Moment] = field(default=(), repr=False)
     _seconds: float = field(
         default=0.0, repr=False
     )  # that the run took; in the table only, as no two runs take the same
@@ -327,7 +328,7 @@ class Trajectory(Showing, TimeResponse):
         k = int(np.searchsorted(self.time, t))
         if self.time[k] == t:
             return Instant(self, self._samples[k])
-        begin = self._begins[max(0, bisect_right([m.time for m in self._begins], t) - 1)]
+        begin = self._begins[max(0, bisect_right(self._begins, t, key=lambda m: m.time) - 1)]
         return Instant(self, stepper(self._equations, self.rtol, self.method).step(begin).at(t))
 
     def transition_matrix(self, start: float, end: float) -> TransitionMatrix:
@@ -381,8 +382,7 @@ class Trajectory(Showing, TimeResponse):
         """
         t = self._equations.topology
         k = t.frame_labels.index(find(self.name, "frame", frame, t.frame_labels))
-        placed = [t.frame_poses(m.state.o, m.state.U) for m in self._samples]
-        return np.array([o[k] for o, _ in placed]), np.array([u[k] for _, u in placed])
+        return t.frame_over_time(k, [m.poses for m in self._samples])
 
     def velocities(self, frame: str) -> np.ndarray:
         """Velocity and angular velocity (t, 6) of a frame over time, along world axes (m/s, rad/s).
@@ -405,7 +405,7 @@ class Trajectory(Showing, TimeResponse):
         labels = self._equations.topology.frame_labels
         k = labels.index(find(self.name, "frame", frame, labels))
         e = self._equations
-        return np.array([e.frame_motions(e.evaluation(m.state).configuration, m.v)[0][k] for m in self._samples])
+        return np.array([e.frame_velocities(e.evaluation(m.state).configuration, m.v)[k] for m in self._samples])
 
     @cached_property
     def energy(self) -> Named[np.ndarray]:

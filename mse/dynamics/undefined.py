@@ -27,7 +27,7 @@ def refuse_undefined(equations: Equations, state: State, v: np.ndarray, time: fl
             residual, slopes, _ = g.constrain(at, np.zeros((len(g.members), g.constraint_count)), 1)
             _refuse(g.elements, residual, "constraint", at, time)
             _refuse(g.elements, slopes, "slope of its constraint", at, time)
-    moving = e.frame_motions(at, v)[0]
+    moving = e.frame_velocities(at, v)
     for part in e.parts:
         own = e._own(part.group, v, moving)
         for what, values in _of_velocities(part, at, own):

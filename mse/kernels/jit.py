@@ -128,7 +128,7 @@ part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 # For parts that allocate nothing and take many views of arrays: without counting who refers to an array, steps of trees take a
 # quarter less time.
-bare_part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False)
+bare_part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 
 
 def long_part(function):

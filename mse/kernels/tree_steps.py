@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import bare_part, kept
-from .trees import BALL, HINGE, SLIDE, accelerate, begin_step, place, put_bodies
+from .trees import BALL, HINGE, SLIDE, A, accelerate, begin_step, place, put_bodies
 
 REACHED, FAILED, NO_INERTIA = 0, 1, 2
 
@@ -21,20 +21,22 @@ class Method(NamedTuple):
     """Coefficients, and what steps keep to.
 
     ``weights`` (16, 16) of the stages, of which the first twelve make a step; ``last`` (12,) of its end; ``errors`` (2, 12) of
-    its errors of orders 5 and 3.  ``limits`` are the relative tolerance, the size of the system (m), the share of the largest
-    speed below which speeds are as exact as this one, the least relative change of a time, and how far a ball joint turns in a
-    step (rad); ``factors`` are those on the step that an error allows, at least and at most (Hairer's).
+    its errors of orders 5 and 3; ``between`` (4, 16) of the last four parts of its interpolation.  ``limits`` are the relative
+    tolerance, the size of the system (m), the share of the largest speed below which speeds are as exact as this one, the least
+    relative change of a time, and how far a ball joint turns in a step (rad); ``factors`` are those on the step that an error
+    allows, at least and at most (Hairer's).
     """
 
     weights: np.ndarray
     last: np.ndarray
     errors: np.ndarray
+    between: np.ndarray
     limits: np.ndarray
     factors: np.ndarray
 
 
 class Passed(NamedTuple):
-    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), works of dampers
+    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), rowss of dampers
     (J), the lengths (s) of steps that were foreseen there, zero for none; lengths of steps that were made, and their evaluations.
     """
 
@@ -49,8 +51,19 @@ class Passed(NamedTuple):
     asked: np.ndarray
 
 
+class Sampled(NamedTuple):
+    """Moments within steps, at times (s) in order: poses and velocities of bodies, angles of nodes, works of dampers (J)."""
+
+    time: np.ndarray
+    o: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    angles: np.ndarray
+    damped: np.ndarray
+
+
 @bare_part
-def _put_stages(tree, work, method, y, h, first, last, slopes, point):
+def _put_stages(tree, rows, method, y, h, first, last, slopes, point):
     """Slopes (s, 2 n + 1) of stages of a step h from y; whether all joints have inertia."""
     for s in range(first, last):
         for i in range(y.shape[0]):
@@ -62,21 +75,20 @@ def _put_stages(tree, work, method, y, h, first, last, slopes, point):
                     point[i] += x * row[i]
         for i in range(y.shape[0]):
             point[i] = y[i] + h * point[i]
-        place(tree, work, point)
-        if not accelerate(tree, work, point, slopes[s]):
+        if not accelerate(tree, rows, point, slopes[s]):
             return False
     return True
 
 
 @bare_part
-def _put_tolerances(tree, work, method, v, tolerances):
+def _put_tolerances(tree, rows, method, v, tolerances):
     """Absolute tolerances (2 n,) of coordinates and rates, from accelerations; the speed (m/s) of what moves fastest."""
     n, size, speed, pull = tolerances.shape[0] // 2, method.limits[1], 0.0, 0.0
     for i in range(v.shape[0]):
         speed = max(speed, abs(v[i]) * (size if i % 6 >= 3 else 1.0))
     for k in range(1, tree.nodes.shape[0]):
         for i in range(3):
-            pull = max(pull, abs(work.a[k, i] + tree.gravity[i]), size * abs(work.a[k, 3 + i]))
+            pull = max(pull, abs(rows[k, A + i] + tree.gravity[i]), size * abs(rows[k, A + 3 + i]))
     speed = max(speed, sqrt(size * pull))
     if speed == 0.0:
         speed = size
@@ -109,7 +121,7 @@ def _error(method, y, end, h, slopes, tolerances):
 
 
 @bare_part
-def _first_length(tree, work, method, y, tolerances, slopes, point):
+def _first_length(tree, rows, method, y, tolerances, slopes, point):
     """The length of a first step, from the sizes of rates and of their change (Hairer, II.4)."""
     near = rate = change = 0.0
     for i in range(tolerances.shape[0]):
@@ -118,8 +130,7 @@ def _first_length(tree, work, method, y, tolerances, slopes, point):
     h = 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
     for i in range(y.shape[0]):
         point[i] = y[i] + h * slopes[0, i]
-    place(tree, work, point)
-    if not accelerate(tree, work, point, slopes[1]):
+    if not accelerate(tree, rows, point, slopes[1]):
         return h
     for i in range(tolerances.shape[0]):
         scale = tolerances[i] + method.limits[0] * abs(y[i])
@@ -128,44 +139,95 @@ def _first_length(tree, work, method, y, tolerances, slopes, point):
     return min(100.0 * h, max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** 0.125)
 
 
-@kept(nogil=True)
-def march(tree, work, method, passed, until):
-    """Make steps until a time (s) is passed or there is no room for more: how many, and what ended them."""
-    many, n = tree.nodes.shape[0], 0
-    for k in range(1, many):
-        n += 3 if tree.nodes[k, 1] == BALL else 1 if tree.nodes[k, 1] else 0
-    y, end, point, slopes = np.zeros(2 * n + 1), np.zeros(2 * n + 1), np.zeros(2 * n + 1), np.zeros((12, 2 * n + 1))
-    tolerances = np.zeros(2 * n)
+@bare_part
+def _put_dense(tree, rows, method, y, end, h, slopes, point, dense):
+    """The parts (7, 2 n + 1) of the interpolation of order 7 in a step h from y to an end."""
+    if not _put_stages(tree, rows, method, y, h, 12, 16, slopes, point):
+        return False
+    for i in range(y.shape[0]):
+        change, first = end[i] - y[i], h * slopes[0, i]
+        dense[0, i], dense[1, i], dense[2, i] = change, first - change, 2.0 * change - (h * slopes[12, i] + first)
+        for j in range(4):
+            x = 0.0
+            for s in range(16):
+                x += method.between[j, s] * slopes[s, i]
+            dense[3 + j, i] = h * x
+    return True
+
+
+@bare_part
+def _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, first):
+    """Moments from a number on that lie within a step from y that was made; the number of the one that follows."""
+    for m in range(first, sampled.time.shape[0]):
+        x = (sampled.time[m] - passed.time[s]) / passed.made[s]
+        if sampled.time[m] > passed.time[s + 1]:
+            return m
+        for i in range(y.shape[0]):
+            z = 0.0
+            for j in range(6, -1, -1):
+                z = (z + dense[j, i]) * (1.0 - x if j % 2 else x)
+            point[i] = y[i] + z
+        place(tree, rows, point, slope)
+        put_bodies(tree, rows, point, sampled.o[m], sampled.u[m], sampled.v[m])
+        _put_angles(tree, passed.angles[s], point, sampled.angles[m])
+        sampled.damped[m] = point[y.shape[0] - 1]
+    return sampled.time.shape[0]
+
+
+@bare_part
+def _put_angles(tree, begin, y, angles):
+    """Angles of nodes at coordinates y of a step, from those at its begin."""
+    for k in range(tree.nodes.shape[0]):
+        angles[k] = begin[k] + (y[tree.nodes[k, 2]] if tree.nodes[k, 1] == HINGE else 0.0)
+
+
+@bare_part
+def _longest(tree, y, turn):
+    """The length of a step in which no ball joint turns further than that (rad)."""
+    n, longest = (y.shape[0] - 1) // 2, np.inf
+    for k in range(1, tree.nodes.shape[0]):
+        if tree.nodes[k, 1] == BALL:
+            x, at = 0.0, n + tree.nodes[k, 2]
+            for i in range(at, at + 3):
+                x += y[i] * y[i]
+            if x > 0.0:
+                longest = min(longest, turn / sqrt(x))
+    return longest
+
+
+@kept(nogil=True, error_model="numpy")
+def march(tree, rows, method, passed, until, sampled, dense):
+    """Make steps until a time (s) is passed, there is no room for more, or all moments that are asked for have come.
+
+    Gives how many, how many of these moments have come, and what ended them.  ``dense`` (7, 2 n + 1) are the parts of the last
+    interpolation.
+    """
+    size, m = dense.shape[1], 0
+    y, end, point, slopes = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((16, size))
+    tolerances = np.zeros(size - 1)
     safe, least, most = method.factors[0], method.factors[1], method.factors[2]
     for s in range(passed.made.shape[0]):
         time, v, angles = passed.time[s], passed.v[s], passed.angles[s]
         if time >= until:
-            return s, REACHED
-        begin_step(tree, work, passed.o[s], passed.u[s], v, angles, y)
-        y[2 * n] = passed.damped[s]
-        if not _put_stages(tree, work, method, y, 0.0, 0, 1, slopes, point):
-            return s, NO_INERTIA
-        speed = _put_tolerances(tree, work, method, v, tolerances)
-        h, longest, follows = passed.foreseen[s], np.inf, most
-        for k in range(1, many):
-            if tree.nodes[k, 1] == BALL:
-                x, at = 0.0, n + tree.nodes[k, 2]
-                for i in range(at, at + 3):
-                    x += y[i] * y[i]
-                if x > 0.0:
-                    longest = min(longest, method.limits[4] / sqrt(x))
+            return s, m, REACHED
+        begin_step(tree, rows, passed.o[s], passed.u[s], v, angles, y)
+        y[size - 1] = passed.damped[s]
+        if not _put_stages(tree, rows, method, y, 0.0, 0, 1, slopes, point):
+            return s, m, NO_INERTIA
+        speed = _put_tolerances(tree, rows, method, v, tolerances)
+        h, follows = passed.foreseen[s], most
         passed.asked[s] = 1
         if h == 0.0:
-            h = _first_length(tree, work, method, y, tolerances, slopes, point)
+            h = _first_length(tree, rows, method, y, tolerances, slopes, point)
             passed.asked[s] = 2
-        h = min(h, longest)
+        h = min(h, _longest(tree, y, method.limits[4]))
         shortest = method.limits[3] * max(method.limits[1] / speed, abs(time))
         while True:
             h = max(h, shortest)
-            if not _put_stages(tree, work, method, y, h, 1, 12, slopes, point):
-                return s, NO_INERTIA
+            if not _put_stages(tree, rows, method, y, h, 1, 12, slopes, point):
+                return s, m, NO_INERTIA
             passed.asked[s] += 11
-            for i in range(2 * n + 1):
+            for i in range(size):
                 x = 0.0
                 for j in range(12):
                     x += method.last[j] * slopes[j, i]
@@ -175,31 +237,27 @@ def march(tree, work, method, passed, until):
             if error < 1.0:
                 break
             if h <= shortest or not h > 0.0:
-                return s, FAILED
+                return s, m, FAILED
             h, follows = h * (max(least, change) if change < 1.0 else least), 1.0
-        place(tree, work, end)
-        put_bodies(tree, work, passed.o[s + 1], passed.u[s + 1], passed.v[s + 1])
-        for k in range(many):
-            passed.angles[s + 1, k] = angles[k]
-            if tree.nodes[k, 1] == HINGE:
-                passed.angles[s + 1, k] += end[tree.nodes[k, 2]]
-        passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, end[2 * n], h
+        place(tree, rows, end, point)
+        put_bodies(tree, rows, end, passed.o[s + 1], passed.u[s + 1], passed.v[s + 1])
+        _put_angles(tree, angles, end, passed.angles[s + 1])
+        passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, end[size - 1], h
         passed.foreseen[s + 1] = h * min(follows, change)
-    return passed.made.shape[0], REACHED
+        if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
+            if not _put_dense(tree, rows, method, y, end, h, slopes, point, dense):
+                return s, m, NO_INERTIA
+            m = _put_samples(tree, rows, passed, s, y, dense, point, slopes[0], sampled, m)
+            if m == sampled.time.shape[0]:
+                return s + 1, m, REACHED
+    return passed.made.shape[0], m, REACHED
 
 
-@kept(nogil=True)
-def again(tree, work, method, o, u, v, angles, y, h, slopes):
-    """Slopes (16, 2 n + 1) of a step h that was made before, with those between, and where y (2 n + 1,) it begins."""
-    damped, point = y[y.shape[0] - 1], np.zeros(y.shape[0])
-    begin_step(tree, work, o, u, v, angles, y)
-    y[y.shape[0] - 1] = damped
-    _put_stages(tree, work, method, y, h, 0, 16, slopes, point)
-
-
-@kept(nogil=True)
-def put_between(tree, work, o, u, v, angles, y, at, o_at, u_at, v_at):
-    """Poses and velocities of bodies at the coordinates ``at`` (2 n + 1,) of a step that begins at o, u, v."""
-    begin_step(tree, work, o, u, v, angles, y)
-    place(tree, work, at)
-    put_bodies(tree, work, o_at, u_at, v_at)
+@kept(nogil=True, error_model="numpy")
+def between(tree, rows, passed, s, dense, sampled):
+    """Moments within a step that was made, of which the parts of its interpolation are given."""
+    size = dense.shape[1]
+    y, point, slope = np.zeros(size), np.zeros(size), np.zeros(size)
+    begin_step(tree, rows, passed.o[s], passed.u[s], passed.v[s], passed.angles[s], y)
+    y[size - 1] = passed.damped[s]
+    _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, 0)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import bare_part
-from .rotations import TURN, WHOLE, put_inverse_left_jacobian
+from .rotations import TURN, WHOLE
 
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
 
@@ -28,7 +28,8 @@ class Tree(NamedTuple):
     and last node of its joint.  ``places`` (k + 1, 3, 3) are where a joint sits on what it hangs on, where on the node itself,
     and the axis along what it hangs on.  ``masses`` (k + 1, 10) are the mass, mass times center and inertia (xx, xy, xz, yy, yz,
     zz) about the joint, along the node's axes.  ``springs`` (k + 1, 4) are stiffness, rest, preload and damping.  ``marks``
-    (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is zero.
+    (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is zero.  ``levers``
+    (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.
     """
 
     gravity: np.ndarray
@@ -37,62 +38,30 @@ class Tree(NamedTuple):
     masses: np.ndarray
     springs: np.ndarray
     marks: np.ndarray
+    levers: np.ndarray
 
 
-class TreeWork(NamedTuple):
-    """Room for one evaluation: of each node where its step begins, where it is, how it moves, and its articulated inertia.
-
-    At the begin: relative rotation and coordinate (value of a slide or hinge).  Then orientation, origin, place of the joint,
-    axis, arm from the joint before, velocity and angular velocity, accelerations, bias, force, the inertia in three blocks (M, H,
-    J), and what a slide or hinge takes of it (6), its pivot and push; the last two
-    are room for what is worked out between.
-    """
-
-    turned: np.ndarray
-    value: np.ndarray
-    u: np.ndarray
-    o: np.ndarray
-    p: np.ndarray
-    axis: np.ndarray
-    arm: np.ndarray
-    v: np.ndarray
-    w: np.ndarray
-    a: np.ndarray
-    bias: np.ndarray
-    force: np.ndarray
-    blocks: np.ndarray
-    column: np.ndarray
-    matrix: np.ndarray
-    vector: np.ndarray
-
-
-SHAPES = (3, 3), (), (3, 3), (3,), (3,), (3,), (3,), (3,), (3,), (6,), (6,), (6,), (3, 3, 3), (8,), (3, 3), (3,)
+# Where a row of the work of a tree, one for each node, keeps what.  A step starts with how a node has turned on that before it,
+# and with the coordinate of a slide or hinge.  A hinge turns by ``T + sin(q) E T + (1 - cos q) E^2 T``, with E the cross matrix
+# of its axis: three matrices.  Then come orientation, axis, arm from the joint before, angular velocity, acceleration that
+# velocities make, articulated inertia (M: 6, H: 9, J: 6) and force, what a slide or hinge takes of these with the inverse
+# of its pivot and its push, the acceleration, and place and velocity of the joint.
+TURNED, VALUE, U, AXIS, ARM, W = 0, 27, 28, 37, 40, 43
+BIAS, M, H, J, F, COLUMN, INVERSE, PUSH, A, P, V, WIDTH = 46, 52, 58, 67, 73, 79, 85, 86, 87, 93, 96, 99
 
 
 @bare_part
-def _put_product(a, b, out):
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
+def _put_crossed(row, axis):
+    """``E T`` and ``E^2 T`` of a hinge into its row."""
+    for first in range(TURNED, TURNED + 18, 9):
+        for i in range(3):
+            i1, i2 = (i + 1) % 3, (i + 2) % 3
+            for j in range(first, first + 3):
+                row[j + 9 + 3 * i] = axis[i1] * row[j + 3 * i2] - axis[i2] * row[j + 3 * i1]
 
 
 @bare_part
-def _put_rotation(x, y, z, out):
-    """``exp([a]x)`` of a = (x, y, z) (rad) into out (3, 3), as :func:`mse.kernels.rotations.rotation_matrix`."""
-    square = x * x + y * y + z * z
-    t = sqrt(square)
-    s, c = 1.0 - square / 6.0, 0.5 - square / 24.0
-    if t >= 1e-4:
-        half = sin(0.5 * t) / t
-        s, c = sin(t) / t, 2.0 * half * half
-    out[0, 0], out[1, 1], out[2, 2] = 1.0 - c * (y * y + z * z), 1.0 - c * (x * x + z * z), 1.0 - c * (x * x + y * y)
-    out[0, 1], out[1, 0] = c * x * y - s * z, c * x * y + s * z
-    out[0, 2], out[2, 0] = c * x * z + s * y, c * x * z - s * y
-    out[1, 2], out[2, 1] = c * y * z - s * x, c * y * z + s * x
-
-
-@bare_part
-def begin_step(tree, work, o, u, v, angles, y):
+def begin_step(tree, rows, o, u, v, angles, y):
     """Coordinates y (2 n + 1,) at the begin of a step from poses o (b + 1, 3), u (b + 1, 3, 3) and velocities v (6 b,) of bodies.
 
     ``angles`` (k + 1,) of hinges are brought to what poses say, on the branch where they are.
@@ -102,17 +71,19 @@ def begin_step(tree, work, o, u, v, angles, y):
         y[i] = 0.0
     for i in range(3):
         for j in range(3):
-            work.u[0, i, j] = 1.0 if i == j else 0.0
-        work.o[0, i] = work.p[0, i] = work.v[0, i] = work.w[0, i] = 0.0
+            rows[0, U + 3 * i + j] = 1.0 if i == j else 0.0
+        rows[0, P + i] = rows[0, V + i] = rows[0, W + i] = 0.0
     for k in range(1, tree.nodes.shape[0]):
         before, kind, at, body = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], tree.nodes[k, 3]
-        from_, here = work.u[before], work.u[k]
+        from_, row = rows[before], rows[k]
         for i in range(3):
             for j in range(3):
-                here[i, j] = u[body, i, j] if body else from_[i, j]
+                row[U + 3 * i + j] = u[body, i, j] if body else from_[U + 3 * i + j]
         for i in range(3):
             for j in range(3):
-                work.turned[k, i, j] = from_[0, i] * here[0, j] + from_[1, i] * here[1, j] + from_[2, i] * here[2, j]
+                row[TURNED + 3 * i + j] = 0.0
+                for c in range(U, U + 9, 3):
+                    row[TURNED + 3 * i + j] += from_[c + i] * row[c + j]
         base, last = tree.nodes[tree.nodes[k, 4], 0], tree.nodes[k, 5]
         one, two = tree.nodes[base, 3], tree.nodes[last, 3]
         sine = cosine = 0.0
@@ -122,23 +93,23 @@ def begin_step(tree, work, o, u, v, angles, y):
             w1 = v[6 * one - 3 + c] if one else 0.0
             w2 = v[6 * two - 3 + c]
             axis = (
-                from_[c, 0] * tree.places[k, 2, 0]
-                + from_[c, 1] * tree.places[k, 2, 1]
-                + from_[c, 2] * tree.places[k, 2, 2]
+                from_[U + 3 * c] * tree.places[k, 2, 0]
+                + from_[U + 3 * c + 1] * tree.places[k, 2, 1]
+                + from_[U + 3 * c + 2] * tree.places[k, 2, 2]
             )
             if kind == HINGE:
                 rate += axis * (w2 - w1)
                 for i in range(2):
                     x = y1 = z = 0.0
                     for j in range(3):
-                        x += from_[c, j] * tree.marks[k, i, j]
-                        y1 += here[c, j] * tree.marks[k, 2 + i, j]
-                        z += here[c, j] * tree.marks[k, 3 - i, j]
+                        x += from_[U + 3 * c + j] * tree.marks[k, i, j]
+                        y1 += row[U + 3 * c + j] * tree.marks[k, 2 + i, j]
+                        z += row[U + 3 * c + j] * tree.marks[k, 3 - i, j]
                     cosine += x * y1
                     sine += x * z if i == 1 else -x * z
             elif kind == BALL:
                 for j in range(3):
-                    y[n + at + j] += here[c, j] * (w2 - w1)
+                    y[n + at + j] += row[U + 3 * c + j] * (w2 - w1)
             elif kind == SLIDE:
                 c1, c2 = (c + 1) % 3, (c + 2) % 3
                 there = there1 = there2 = on = 0.0
@@ -157,305 +128,367 @@ def begin_step(tree, work, o, u, v, angles, y):
             turns = (angles[k] - value) / TURN
             value += TURN * ((turns + WHOLE) - WHOLE)
             angles[k] = value
+            _put_crossed(row, tree.places[k, 2])
         if kind in (HINGE, SLIDE):
             y[n + at] = rate
-        work.value[k] = value
+        row[VALUE] = value
 
 
 @bare_part
-def place(tree, work, y):
-    """Poses and motions of all nodes at coordinates y (2 n + 1,)."""
+def _put_turned(row, before, matrix):
+    """Orientation (9) of a node into its row: that of a row ``before`` times the matrix (9) at a place of its own row."""
+    t0, t1, t2 = row[matrix], row[matrix + 1], row[matrix + 2]
+    t3, t4, t5 = row[matrix + 3], row[matrix + 4], row[matrix + 5]
+    t6, t7, t8 = row[matrix + 6], row[matrix + 7], row[matrix + 8]
+    for i in range(U, U + 9, 3):
+        x, y, z = before[i], before[i + 1], before[i + 2]
+        row[i], row[i + 1], row[i + 2] = x * t0 + y * t3 + z * t6, x * t1 + y * t4 + z * t7, x * t2 + y * t5 + z * t8
+
+
+@bare_part
+def _put_ball(row, rates, at, y, out):
+    """``exp([a]x)`` (9) of the coordinates a of a ball joint into its row at H, and the rate of a; w begins at ``rates``."""
+    x, z, t = y[at], y[at + 1], y[at + 2]
+    square = x * x + z * z + t * t
+    s, c, d = 1.0 - square / 6.0, 0.5 - square / 24.0, 1.0 / 12.0
+    if square >= 1e-8:
+        angle = sqrt(square)
+        half, cosine = sin(0.5 * angle), cos(0.5 * angle)
+        s, c = 2.0 * half * cosine / angle, 2.0 * half * half / square
+        d = (1.0 - 0.5 * angle * cosine / half) / square
+    row[H], row[H + 4], row[H + 8] = 1.0 - c * (z * z + t * t), 1.0 - c * (x * x + t * t), 1.0 - c * (x * x + z * z)
+    row[H + 1], row[H + 3] = c * x * z - s * t, c * x * z + s * t
+    row[H + 2], row[H + 6] = c * x * t + s * z, c * x * t - s * z
+    row[H + 5], row[H + 7] = c * z * t - s * x, c * z * t + s * x
+    w0, w1, w2 = y[rates], y[rates + 1], y[rates + 2]
+    along, rest = d * (x * w0 + z * w1 + t * w2), 1.0 - d * square
+    out[at] = rest * w0 + along * x + 0.5 * (z * w2 - t * w1)
+    out[at + 1] = rest * w1 + along * z + 0.5 * (t * w0 - x * w2)
+    out[at + 2] = rest * w2 + along * t + 0.5 * (x * w1 - z * w0)
+
+
+@bare_part
+def place(tree, rows, y, out):
+    """Orientations, arms, and angular velocities of all nodes at coordinates y (2 n + 1,), and rates of coordinates into out."""
     n = (y.shape[0] - 1) // 2
-    turn = work.matrix[0]
     for k in range(1, tree.nodes.shape[0]):
-        before, kind, at = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2]
-        from_, here, own, r = work.u[before], work.u[k], tree.places[k], work.arm[k]
-        axis, p, w, wb, turned = work.axis[k], work.p[k], work.w[k], work.w[before], work.turned[k]
+        kind, at = tree.nodes[k, 1], tree.nodes[k, 2]
+        row, before, own, lever = rows[k], rows[tree.nodes[k, 0]], tree.places[k], tree.levers[k]
+        rate = 0.0
         for i in range(3):
-            axis[i] = from_[i, 0] * own[2, 0] + from_[i, 1] * own[2, 1] + from_[i, 2] * own[2, 2]
-            p[i] = work.o[before, i] + from_[i, 0] * own[0, 0] + from_[i, 1] * own[0, 1] + from_[i, 2] * own[0, 2]
-            w[i] = wb[i]
-        if kind == SLIDE:
-            for i in range(3):
-                p[i] += (work.value[k] + y[at]) * axis[i]
-        if kind == BALL:
-            _put_product(from_, turned, here)
-            _put_rotation(y[at], y[at + 1], y[at + 2], work.matrix[1])
-            _put_product(here, work.matrix[1], turn)
-            for i in range(3):
-                for j in range(3):
-                    here[i, j] = turn[i, j]
-            for i in range(3):
-                w[i] += here[i, 0] * y[n + at] + here[i, 1] * y[n + at + 1] + here[i, 2] * y[n + at + 2]
-        elif kind == HINGE:
-            # exp([q e]x) U_p = c U_p + s [e]x U_p + (1 - c) e e'U_p, with e along the world
-            s, half = sin(y[at]), sin(0.5 * y[at])
-            c1, c = 2.0 * half * half, cos(y[at])
-            for j in range(3):
-                along = axis[0] * from_[0, j] + axis[1] * from_[1, j] + axis[2] * from_[2, j]
-                for i in range(3):
-                    i1, i2 = (i + 1) % 3, (i + 2) % 3
-                    turn[i, j] = (
-                        c * from_[i, j] + s * (axis[i1] * from_[i2, j] - axis[i2] * from_[i1, j]) + c1 * along * axis[i]
-                    )
-            _put_product(turn, turned, here)
-            for i in range(3):
-                w[i] += y[n + at] * axis[i]
+            x, z, t = before[U + 3 * i], before[U + 3 * i + 1], before[U + 3 * i + 2]
+            row[AXIS + i] = x * own[2, 0] + z * own[2, 1] + t * own[2, 2]
+            row[ARM + i] = x * lever[0] + z * lever[1] + t * lever[2]
+        if kind == HINGE:
+            half, cosine = sin(0.5 * y[at]), cos(0.5 * y[at])
+            s, c = 2.0 * half * cosine, 2.0 * half * half
+            for i in range(9):
+                row[H + i] = row[TURNED + i] + s * row[TURNED + 9 + i] + c * row[TURNED + 18 + i]
+            _put_turned(row, before, H)
+            out[at] = rate = y[n + at]
         else:
-            _put_product(from_, turned, here)
+            _put_turned(row, before, TURNED)
         for i in range(3):
-            work.o[k, i] = p[i] - here[i, 0] * own[1, 0] - here[i, 1] * own[1, 1] - here[i, 2] * own[1, 2]
-            r[i] = p[i] - work.p[before, i]
-        v, vb = work.v[k], work.v[before]
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            v[i] = vb[i] + wb[i1] * r[i2] - wb[i2] * r[i1]
+            row[W + i] = before[W + i] + rate * row[AXIS + i]
         if kind == SLIDE:
+            out[at] = y[n + at]
             for i in range(3):
-                v[i] += y[n + at] * axis[i]
+                row[ARM + i] += (row[VALUE] + y[at]) * row[AXIS + i]
+        elif kind == BALL:
+            _put_ball(row, n + at, at, y, out)
+            _put_turned(row, row, H)
+            for i in range(3):
+                x, z, t = row[U + 3 * i], row[U + 3 * i + 1], row[U + 3 * i + 2]
+                row[W + i] += x * y[n + at] + z * y[n + at + 1] + t * y[n + at + 2]
 
 
 @bare_part
-def _put_own(tree, work, k):
+def _put_bias(row, before, sliding):
+    """Acceleration (6) of a node from velocities, relative to the one before it; ``sliding`` is twice the rate of a slide."""
+    p0, p1, p2 = before[W], before[W + 1], before[W + 2]
+    r0, r1, r2, w0, w1, w2 = row[ARM], row[ARM + 1], row[ARM + 2], row[W], row[W + 1], row[W + 2]
+    along, square = p0 * r0 + p1 * r1 + p2 * r2, p0 * p0 + p1 * p1 + p2 * p2
+    e0, e1, e2 = sliding * row[AXIS], sliding * row[AXIS + 1], sliding * row[AXIS + 2]
+    row[BIAS] = p0 * along - r0 * square + p1 * e2 - p2 * e1
+    row[BIAS + 1] = p1 * along - r1 * square + p2 * e0 - p0 * e2
+    row[BIAS + 2] = p2 * along - r2 * square + p0 * e1 - p1 * e0
+    row[BIAS + 3] = p1 * w2 - p2 * w1
+    row[BIAS + 4] = p2 * w0 - p0 * w2
+    row[BIAS + 5] = p0 * w1 - p1 * w0
+
+
+@bare_part
+def _put_own(row, own, mass):
     """Inertia of a node about its joint, along the world, and the forces that it takes without accelerations."""
-    u, own, blocks, f, w = work.u[k], tree.masses[k], work.blocks[k], work.force[k], work.w[k]
-    m = own[0]
-    if m == 0.0 and tree.nodes[k, 3] == 0:
-        for i in range(3):
-            f[i] = f[3 + i] = 0.0
-            for j in range(3):
-                blocks[0, i, j] = blocks[1, i, j] = blocks[2, i, j] = 0.0
+    if mass == 0.0 and own[4] + own[7] + own[9] == 0.0:
+        for i in range(M, COLUMN):
+            row[i] = 0.0
         return
-    s0 = u[0, 0] * own[1] + u[0, 1] * own[2] + u[0, 2] * own[3]
-    s1 = u[1, 0] * own[1] + u[1, 1] * own[2] + u[1, 2] * own[3]
-    s2 = u[2, 0] * own[1] + u[2, 1] * own[2] + u[2, 2] * own[3]
-    mass, h, inertia = blocks[0], blocks[1], blocks[2]
-    for i in range(3):
-        x = u[i, 0] * own[4] + u[i, 1] * own[5] + u[i, 2] * own[6]
-        y = u[i, 0] * own[5] + u[i, 1] * own[7] + u[i, 2] * own[8]
-        z = u[i, 0] * own[6] + u[i, 1] * own[8] + u[i, 2] * own[9]
-        for j in range(3):
-            inertia[i, j] = x * u[j, 0] + y * u[j, 1] + z * u[j, 2]
-            mass[i, j] = m if i == j else 0.0
-        h[i, i] = 0.0
+    w0, w1, w2 = row[W], row[W + 1], row[W + 2]
+    a0, a1, a2 = row[U], row[U + 1], row[U + 2]
+    b0, b1, b2 = row[U + 3], row[U + 4], row[U + 5]
+    c0, c1, c2 = row[U + 6], row[U + 7], row[U + 8]
+    s0 = a0 * own[1] + a1 * own[2] + a2 * own[3]
+    s1 = b0 * own[1] + b1 * own[2] + b2 * own[3]
+    s2 = c0 * own[1] + c1 * own[2] + c2 * own[3]
+    row[M] = row[M + 3] = row[M + 5] = mass
+    row[M + 1] = row[M + 2] = row[M + 4] = row[H] = row[H + 4] = row[H + 8] = 0.0
     # -[s]x
-    h[0, 1], h[0, 2], h[1, 0], h[1, 2], h[2, 0], h[2, 1] = s2, -s1, -s2, s0, s1, -s0
-    ws = w[0] * s0 + w[1] * s1 + w[2] * s2
-    ww = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    f[0], f[1], f[2] = w[0] * ws - s0 * ww, w[1] * ws - s1 * ww, w[2] * ws - s2 * ww
-    l0 = inertia[0, 0] * w[0] + inertia[0, 1] * w[1] + inertia[0, 2] * w[2]
-    l1 = inertia[1, 0] * w[0] + inertia[1, 1] * w[1] + inertia[1, 2] * w[2]
-    l2 = inertia[2, 0] * w[0] + inertia[2, 1] * w[1] + inertia[2, 2] * w[2]
-    f[3], f[4], f[5] = w[1] * l2 - w[2] * l1, w[2] * l0 - w[0] * l2, w[0] * l1 - w[1] * l0
+    row[H + 1], row[H + 2], row[H + 3], row[H + 5], row[H + 6], row[H + 7] = s2, -s1, -s2, s0, s1, -s0
+    along, square = w0 * s0 + w1 * s1 + w2 * s2, w0 * w0 + w1 * w1 + w2 * w2
+    row[F], row[F + 1], row[F + 2] = w0 * along - s0 * square, w1 * along - s1 * square, w2 * along - s2 * square
+    x, y, z = (
+        a0 * own[4] + a1 * own[5] + a2 * own[6],
+        a0 * own[5] + a1 * own[7] + a2 * own[8],
+        a0 * own[6] + a1 * own[8] + a2 * own[9],
+    )
+    j0, j1, j2 = x * a0 + y * a1 + z * a2, x * b0 + y * b1 + z * b2, x * c0 + y * c1 + z * c2
+    x, y, z = (
+        b0 * own[4] + b1 * own[5] + b2 * own[6],
+        b0 * own[5] + b1 * own[7] + b2 * own[8],
+        b0 * own[6] + b1 * own[8] + b2 * own[9],
+    )
+    j3, j4 = x * b0 + y * b1 + z * b2, x * c0 + y * c1 + z * c2
+    x, y, z = (
+        c0 * own[4] + c1 * own[5] + c2 * own[6],
+        c0 * own[5] + c1 * own[7] + c2 * own[8],
+        c0 * own[6] + c1 * own[8] + c2 * own[9],
+    )
+    j5 = x * c0 + y * c1 + z * c2
+    row[J], row[J + 1], row[J + 2], row[J + 3], row[J + 4], row[J + 5] = j0, j1, j2, j3, j4, j5
+    l0, l1, l2 = j0 * w0 + j1 * w1 + j2 * w2, j1 * w0 + j3 * w1 + j4 * w2, j2 * w0 + j4 * w1 + j5 * w2
+    row[F + 3], row[F + 4], row[F + 5] = w1 * l2 - w2 * l1, w2 * l0 - w0 * l2, w0 * l1 - w1 * l0
 
 
 @bare_part
-def _less(block, x, z, t, a, b, c):
-    """Subtract ``(x, z, t) (a, b, c)'`` from a block (3, 3)."""
-    block[0, 0], block[0, 1], block[0, 2] = block[0, 0] - x * a, block[0, 1] - x * b, block[0, 2] - x * c
-    block[1, 0], block[1, 1], block[1, 2] = block[1, 0] - z * a, block[1, 1] - z * b, block[1, 2] - z * c
-    block[2, 0], block[2, 1], block[2, 2] = block[2, 0] - t * a, block[2, 1] - t * b, block[2, 2] - t * c
+def _let_go(row, kind, own, y, at):
+    """Take the motion along a slide or hinge out of inertia and force of a node; its pivot, 0 where it has no inertia.
+
+    ``own`` are stiffness, rest, preload and damping, ``at`` the places of its coordinate and rate in y.
+    """
+    e0, e1, e2 = row[AXIS], row[AXIS + 1], row[AXIS + 2]
+    if kind == HINGE:
+        c0 = row[H] * e0 + row[H + 1] * e1 + row[H + 2] * e2
+        c1 = row[H + 3] * e0 + row[H + 4] * e1 + row[H + 5] * e2
+        c2 = row[H + 6] * e0 + row[H + 7] * e1 + row[H + 8] * e2
+        d0 = row[J] * e0 + row[J + 1] * e1 + row[J + 2] * e2
+        d1 = row[J + 1] * e0 + row[J + 3] * e1 + row[J + 4] * e2
+        d2 = row[J + 2] * e0 + row[J + 4] * e1 + row[J + 5] * e2
+        pivot, size = e0 * d0 + e1 * d1 + e2 * d2, row[J] + row[J + 3] + row[J + 5]
+        push = -(e0 * row[F + 3] + e1 * row[F + 4] + e2 * row[F + 5])
+    else:
+        c0 = row[M] * e0 + row[M + 1] * e1 + row[M + 2] * e2
+        c1 = row[M + 1] * e0 + row[M + 3] * e1 + row[M + 4] * e2
+        c2 = row[M + 2] * e0 + row[M + 4] * e1 + row[M + 5] * e2
+        d0 = row[H] * e0 + row[H + 3] * e1 + row[H + 6] * e2
+        d1 = row[H + 1] * e0 + row[H + 4] * e1 + row[H + 7] * e2
+        d2 = row[H + 2] * e0 + row[H + 5] * e1 + row[H + 8] * e2
+        pivot, size = e0 * c0 + e1 * c1 + e2 * c2, row[M] + row[M + 3] + row[M + 5]
+        push = -(e0 * row[F] + e1 * row[F + 1] + e2 * row[F + 2])
+    if not pivot > 1e-13 * size:
+        return 0.0
+    push += own[2] - own[0] * (row[VALUE] + y[at[0]] - own[1]) - own[3] * y[at[1]]
+    row[COLUMN], row[COLUMN + 1], row[COLUMN + 2] = c0, c1, c2
+    row[COLUMN + 3], row[COLUMN + 4], row[COLUMN + 5] = d0, d1, d2
+    inverse = 1.0 / pivot
+    row[INVERSE], row[PUSH] = inverse, push
+    x0, x1, x2, z0, z1, z2 = c0 * inverse, c1 * inverse, c2 * inverse, d0 * inverse, d1 * inverse, d2 * inverse
+    row[M], row[M + 1], row[M + 2] = row[M] - x0 * c0, row[M + 1] - x0 * c1, row[M + 2] - x0 * c2
+    row[M + 3], row[M + 4], row[M + 5] = row[M + 3] - x1 * c1, row[M + 4] - x1 * c2, row[M + 5] - x2 * c2
+    row[H], row[H + 1], row[H + 2] = row[H] - x0 * d0, row[H + 1] - x0 * d1, row[H + 2] - x0 * d2
+    row[H + 3], row[H + 4], row[H + 5] = row[H + 3] - x1 * d0, row[H + 4] - x1 * d1, row[H + 5] - x1 * d2
+    row[H + 6], row[H + 7], row[H + 8] = row[H + 6] - x2 * d0, row[H + 7] - x2 * d1, row[H + 8] - x2 * d2
+    row[J], row[J + 1], row[J + 2] = row[J] - z0 * d0, row[J + 1] - z0 * d1, row[J + 2] - z0 * d2
+    row[J + 3], row[J + 4], row[J + 5] = row[J + 3] - z1 * d1, row[J + 4] - z1 * d2, row[J + 5] - z2 * d2
+    row[F], row[F + 1], row[F + 2] = row[F] + x0 * push, row[F + 1] + x1 * push, row[F + 2] + x2 * push
+    row[F + 3], row[F + 4], row[F + 5] = row[F + 3] + z0 * push, row[F + 4] + z1 * push, row[F + 5] + z2 * push
+    return pivot
 
 
 @bare_part
-def _hand_on(work, k, before):
+def _hand_on(row, to):
     """Add what is left of a node's inertia and force, at its joint, to those of the node that it hangs on."""
-    mass, h, inertia = work.blocks[k, 0], work.blocks[k, 1], work.blocks[k, 2]
-    to_mass, to_h, to_inertia = work.blocks[before, 0], work.blocks[before, 1], work.blocks[before, 2]
-    f, g, r = work.force[k], work.force[before], work.arm[k]
-    r0, r1, r2 = r[0], r[1], r[2]
-    f0, f1, f2 = f[0], f[1], f[2]
-    g[0], g[1], g[2] = g[0] + f0, g[1] + f1, g[2] + f2
-    g[3] += f[3] + r1 * f2 - r2 * f1
-    g[4] += f[4] + r2 * f0 - r0 * f2
-    g[5] += f[5] + r0 * f1 - r1 * f0
-    # H' = H - M [r]x, J' = J - H'[r]x + [r]x H', row by row of H
-    for i in range(3):
-        m0, m1, m2 = mass[i, 0], mass[i, 1], mass[i, 2]
-        h0, h1, h2 = h[i, 0], h[i, 1], h[i, 2]
-        to_mass[i, 0], to_mass[i, 1], to_mass[i, 2] = to_mass[i, 0] + m0, to_mass[i, 1] + m1, to_mass[i, 2] + m2
-        # the transpose of row i of H times row i of [r]x: its part of H'[r]x
-        a, b, c = (0.0, -r2, r1) if i == 0 else (r2, 0.0, -r0) if i == 1 else (-r1, r0, 0.0)
-        _less(to_inertia, h0, h1, h2, a, b, c)
-        h0, h1, h2 = h0 - m1 * r2 + m2 * r1, h1 - m2 * r0 + m0 * r2, h2 - m0 * r1 + m1 * r0
-        to_h[i, 0], to_h[i, 1], to_h[i, 2] = to_h[i, 0] + h0, to_h[i, 1] + h1, to_h[i, 2] + h2
-        # and of [r]x times row i
-        _less(to_inertia, a, b, c, h0, h1, h2)
-    for i in range(3):
-        for j in range(3):
-            to_inertia[i, j] += inertia[i, j]
+    r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
+    b0, b1, b2, b3, b4, b5 = row[BIAS], row[BIAS + 1], row[BIAS + 2], row[BIAS + 3], row[BIAS + 4], row[BIAS + 5]
+    m0, m1, m2, m3, m4, m5 = row[M], row[M + 1], row[M + 2], row[M + 3], row[M + 4], row[M + 5]
+    h0, h1, h2, h3, h4, h5 = row[H], row[H + 1], row[H + 2], row[H + 3], row[H + 4], row[H + 5]
+    h6, h7, h8 = row[H + 6], row[H + 7], row[H + 8]
+    j0, j1, j2, j3, j4, j5 = row[J], row[J + 1], row[J + 2], row[J + 3], row[J + 4], row[J + 5]
+    f0 = row[F] + m0 * b0 + m1 * b1 + m2 * b2 + h0 * b3 + h1 * b4 + h2 * b5
+    f1 = row[F + 1] + m1 * b0 + m3 * b1 + m4 * b2 + h3 * b3 + h4 * b4 + h5 * b5
+    f2 = row[F + 2] + m2 * b0 + m4 * b1 + m5 * b2 + h6 * b3 + h7 * b4 + h8 * b5
+    f3 = row[F + 3] + h0 * b0 + h3 * b1 + h6 * b2 + j0 * b3 + j1 * b4 + j2 * b5
+    f4 = row[F + 4] + h1 * b0 + h4 * b1 + h7 * b2 + j1 * b3 + j3 * b4 + j4 * b5
+    f5 = row[F + 5] + h2 * b0 + h5 * b1 + h8 * b2 + j2 * b3 + j4 * b4 + j5 * b5
+    to[F], to[F + 1], to[F + 2] = to[F] + f0, to[F + 1] + f1, to[F + 2] + f2
+    to[F + 3] += f3 + r1 * f2 - r2 * f1
+    to[F + 4] += f4 + r2 * f0 - r0 * f2
+    to[F + 5] += f5 + r0 * f1 - r1 * f0
+    # H' = H - M [r]x, J' = J - H'[r]x + [r]x H', of which the first H' is transposed and without the arm
+    g0, g1, g2 = h0 - m1 * r2 + m2 * r1, h1 - m2 * r0 + m0 * r2, h2 - m0 * r1 + m1 * r0
+    g3, g4, g5 = h3 - m3 * r2 + m4 * r1, h4 - m4 * r0 + m1 * r2, h5 - m1 * r1 + m3 * r0
+    g6, g7, g8 = h6 - m4 * r2 + m5 * r1, h7 - m5 * r0 + m2 * r2, h8 - m2 * r1 + m4 * r0
+    to[M], to[M + 1], to[M + 2] = to[M] + m0, to[M + 1] + m1, to[M + 2] + m2
+    to[M + 3], to[M + 4], to[M + 5] = to[M + 3] + m3, to[M + 4] + m4, to[M + 5] + m5
+    to[H], to[H + 1], to[H + 2] = to[H] + g0, to[H + 1] + g1, to[H + 2] + g2
+    to[H + 3], to[H + 4], to[H + 5] = to[H + 3] + g3, to[H + 4] + g4, to[H + 5] + g5
+    to[H + 6], to[H + 7], to[H + 8] = to[H + 6] + g6, to[H + 7] + g7, to[H + 8] + g8
+    to[J] += j0 + r1 * (g6 + h6) - r2 * (g3 + h3)
+    to[J + 1] += j1 + r1 * g7 - r2 * g4 + r2 * h0 - r0 * h6
+    to[J + 2] += j2 + r1 * g8 - r2 * g5 + r0 * h3 - r1 * h0
+    to[J + 3] += j3 + r2 * (g1 + h1) - r0 * (g7 + h7)
+    to[J + 4] += j4 + r2 * g2 - r0 * g8 + r0 * h4 - r1 * h1
+    to[J + 5] += j5 + r0 * (g5 + h5) - r1 * (g2 + h2)
 
 
 @bare_part
-def accelerate(tree, work, y, out):
-    """Slopes (2 n + 1,) at the coordinates y at which nodes are placed; whether each joint has inertia."""
-    n = (y.shape[0] - 1) // 2
-    count = tree.nodes.shape[0]
-    jacobian, vector, damped = work.matrix[0], work.vector[0], 0.0
+def _let_turn(row, to, carried):
+    """Take the turns of a ball joint out of inertia and force of a node, and hand on what is left; whether it has inertia.
+
+    The node keeps H, its torque, and the inverse of J in the place of it.
+    """
+    a, b, c, d, e, f = row[J], row[J + 1], row[J + 2], row[J + 3], row[J + 4], row[J + 5]
+    x, y, z = d * f - e * e, c * e - b * f, b * e - c * d
+    minor, whole = a * d - b * b, a * x + b * y + c * z
+    if not (a > 0.0 and minor > 1e-13 * a * d and whole > 1e-13 * minor * f):
+        return False
+    inverse = 1.0 / whole
+    a, d, e, f = x * inverse, (a * f - c * c) * inverse, (b * c - a * e) * inverse, minor * inverse
+    b, c = y * inverse, z * inverse
+    row[J], row[J + 1], row[J + 2], row[J + 3], row[J + 4], row[J + 5] = a, b, c, d, e, f
+    if not carried:
+        return True
+    h0, h1, h2, h3, h4, h5 = row[H], row[H + 1], row[H + 2], row[H + 3], row[H + 4], row[H + 5]
+    h6, h7, h8, t0, t1, t2 = row[H + 6], row[H + 7], row[H + 8], row[F + 3], row[F + 4], row[F + 5]
+    r0, r1, r2, b0, b1, b2 = row[ARM], row[ARM + 1], row[ARM + 2], row[BIAS], row[BIAS + 1], row[BIAS + 2]
+    x, y, z = h0 * a + h1 * b + h2 * c, h0 * b + h1 * d + h2 * e, h0 * c + h1 * e + h2 * f
+    m0, m1, m2 = (
+        row[M] - x * h0 - y * h1 - z * h2,
+        row[M + 1] - x * h3 - y * h4 - z * h5,
+        row[M + 2] - x * h6 - y * h7 - z * h8,
+    )
+    f0 = row[F] - x * t0 - y * t1 - z * t2
+    x, y, z = h3 * a + h4 * b + h5 * c, h3 * b + h4 * d + h5 * e, h3 * c + h4 * e + h5 * f
+    m3, m4 = row[M + 3] - x * h3 - y * h4 - z * h5, row[M + 4] - x * h6 - y * h7 - z * h8
+    f1 = row[F + 1] - x * t0 - y * t1 - z * t2
+    x, y, z = h6 * a + h7 * b + h8 * c, h6 * b + h7 * d + h8 * e, h6 * c + h7 * e + h8 * f
+    m5, f2 = row[M + 5] - x * h6 - y * h7 - z * h8, row[F + 2] - x * t0 - y * t1 - z * t2
+    f0, f1, f2 = f0 + m0 * b0 + m1 * b1 + m2 * b2, f1 + m1 * b0 + m3 * b1 + m4 * b2, f2 + m2 * b0 + m4 * b1 + m5 * b2
+    to[F], to[F + 1], to[F + 2] = to[F] + f0, to[F + 1] + f1, to[F + 2] + f2
+    to[F + 3] += r1 * f2 - r2 * f1
+    to[F + 4] += r2 * f0 - r0 * f2
+    to[F + 5] += r0 * f1 - r1 * f0
+    g0, g1, g2 = m2 * r1 - m1 * r2, m0 * r2 - m2 * r0, m1 * r0 - m0 * r1
+    g3, g4, g5 = m4 * r1 - m3 * r2, m1 * r2 - m4 * r0, m3 * r0 - m1 * r1
+    g6, g7, g8 = m5 * r1 - m4 * r2, m2 * r2 - m5 * r0, m4 * r0 - m2 * r1
+    to[M], to[M + 1], to[M + 2] = to[M] + m0, to[M + 1] + m1, to[M + 2] + m2
+    to[M + 3], to[M + 4], to[M + 5] = to[M + 3] + m3, to[M + 4] + m4, to[M + 5] + m5
+    to[H], to[H + 1], to[H + 2] = to[H] + g0, to[H + 1] + g1, to[H + 2] + g2
+    to[H + 3], to[H + 4], to[H + 5] = to[H + 3] + g3, to[H + 4] + g4, to[H + 5] + g5
+    to[H + 6], to[H + 7], to[H + 8] = to[H + 6] + g6, to[H + 7] + g7, to[H + 8] + g8
+    to[J] += r1 * g6 - r2 * g3
+    to[J + 1] += r1 * g7 - r2 * g4
+    to[J + 2] += r1 * g8 - r2 * g5
+    to[J + 3] += r2 * g1 - r0 * g7
+    to[J + 4] += r2 * g2 - r0 * g8
+    to[J + 5] += r0 * g5 - r1 * g2
+    return True
+
+
+@bare_part
+def _put_acceleration(row, before, kind):
+    """Acceleration (6) of a node from that of the one before it; of a slide or hinge also its own, which is given back."""
+    p0, p1, p2, r0, r1, r2 = before[A + 3], before[A + 4], before[A + 5], row[ARM], row[ARM + 1], row[ARM + 2]
+    a0 = before[A] + p1 * r2 - p2 * r1 + row[BIAS]
+    a1 = before[A + 1] + p2 * r0 - p0 * r2 + row[BIAS + 1]
+    a2 = before[A + 2] + p0 * r1 - p1 * r0 + row[BIAS + 2]
+    a3, a4, a5, own = p0 + row[BIAS + 3], p1 + row[BIAS + 4], p2 + row[BIAS + 5], 0.0
+    if kind == BALL:
+        x = -(row[F + 3] + row[H] * a0 + row[H + 3] * a1 + row[H + 6] * a2)
+        y = -(row[F + 4] + row[H + 1] * a0 + row[H + 4] * a1 + row[H + 7] * a2)
+        z = -(row[F + 5] + row[H + 2] * a0 + row[H + 5] * a1 + row[H + 8] * a2)
+        row[BIAS + 3], row[BIAS + 4], row[BIAS + 5] = a3, a4, a5
+        a3 = row[J] * x + row[J + 1] * y + row[J + 2] * z
+        a4 = row[J + 1] * x + row[J + 3] * y + row[J + 4] * z
+        a5 = row[J + 2] * x + row[J + 4] * y + row[J + 5] * z
+    elif kind != WELD:
+        own = row[PUSH] - (
+            (row[COLUMN] * a0 + row[COLUMN + 1] * a1) + (row[COLUMN + 2] * a2 + row[COLUMN + 3] * a3)
+            + (row[COLUMN + 4] * a4 + row[COLUMN + 5] * a5)
+        )  # fmt: skip
+        own *= row[INVERSE]
+        if kind == HINGE:
+            a3, a4, a5 = a3 + own * row[AXIS], a4 + own * row[AXIS + 1], a5 + own * row[AXIS + 2]
+        else:
+            a0, a1, a2 = a0 + own * row[AXIS], a1 + own * row[AXIS + 1], a2 + own * row[AXIS + 2]
+    row[A], row[A + 1], row[A + 2], row[A + 3], row[A + 4], row[A + 5] = a0, a1, a2, a3, a4, a5
+    return own
+
+
+@bare_part
+def accelerate(tree, rows, y, out):
+    """Slopes (2 n + 1,) at coordinates y (2 n + 1,); whether each joint has inertia."""
+    n, count, damped = (y.shape[0] - 1) // 2, tree.nodes.shape[0], 0.0
+    place(tree, rows, y, out)
     for k in range(1, count):
-        _put_own(tree, work, k)
-        before, kind, at = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2]
-        wb, r, axis, bias = work.w[before], work.arm[k], work.axis[k], work.bias[k]
-        wr = wb[0] * r[0] + wb[1] * r[1] + wb[2] * r[2]
-        ww = wb[0] * wb[0] + wb[1] * wb[1] + wb[2] * wb[2]
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            bias[i] = wb[i] * wr - r[i] * ww
-            bias[3 + i] = wb[i1] * (work.w[k, i2] - wb[i2]) - wb[i2] * (work.w[k, i1] - wb[i1])
-            if kind == SLIDE:
-                bias[i] += 2.0 * y[n + at] * (wb[i1] * axis[i2] - wb[i2] * axis[i1])
-    for i in range(6):
-        work.force[0, i] = 0.0
+        kind, at, row = tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
+        _put_bias(row, rows[tree.nodes[k, 0]], 2.0 * y[n + at] if kind == SLIDE else 0.0)
+        _put_own(row, tree.masses[k], tree.masses[k, 0])
     for k in range(count - 1, 0, -1):
-        before, kind, at = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2]
-        mass, h, inertia = work.blocks[k, 0], work.blocks[k, 1], work.blocks[k, 2]
-        f, bias, e, column = work.force[k], work.bias[k], work.axis[k], work.column[k]
+        before, kind, at, row = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
         if kind == BALL:
-            # its inertia inverted, in the place of that
-            a, b, c = inertia[0, 0], inertia[0, 1], inertia[0, 2]
-            d, g, q = inertia[1, 1], inertia[1, 2], inertia[2, 2]
-            x, z, t = d * q - g * g, c * g - b * q, b * g - c * d
-            minor, whole = a * d - b * b, a * x + b * z + c * t
-            if not (a > 0.0 and minor > 1e-13 * a * d and whole > 1e-13 * minor * q):
+            if not _let_turn(row, rows[before], before > 0):
                 return False
-            inverse = 1.0 / whole
-            inertia[0, 0], inertia[0, 1], inertia[0, 2] = x * inverse, z * inverse, t * inverse
-            inertia[1, 0], inertia[1, 1], inertia[1, 2] = (
-                z * inverse,
-                (a * q - c * c) * inverse,
-                (b * c - a * g) * inverse,
-            )
-            inertia[2, 0], inertia[2, 1], inertia[2, 2] = t * inverse, inertia[1, 2], minor * inverse
-            gain = jacobian
-            _put_product(h, inertia, gain)
-            for i in range(3):
-                for j in range(3):
-                    mass[i, j] -= gain[i, 0] * h[j, 0] + gain[i, 1] * h[j, 1] + gain[i, 2] * h[j, 2]
-            # the node itself keeps H, the inverse and its torque; only a force goes on
-            r, to = work.arm[k], work.force[before]
-            for i in range(3):
-                vector[i] = f[i] - gain[i, 0] * f[3] - gain[i, 1] * f[4] - gain[i, 2] * f[5]
-                vector[i] += mass[i, 0] * bias[0] + mass[i, 1] * bias[1] + mass[i, 2] * bias[2]
-            to_mass, to_h, to_inertia = work.blocks[before, 0], work.blocks[before, 1], work.blocks[before, 2]
-            if before:
-                for i in range(3):
-                    i1, i2 = (i + 1) % 3, (i + 2) % 3
-                    to[i] += vector[i]
-                    to[3 + i] += r[i1] * vector[i2] - r[i2] * vector[i1]
-                    for j in range(3):
-                        j1, j2 = (j + 1) % 3, (j + 2) % 3
-                        to_mass[i, j] += mass[i, j]
-                        gain[i, j] = mass[i, j2] * r[j1] - mass[i, j1] * r[j2]
-                        to_h[i, j] += gain[i, j]
-                for i in range(3):
-                    i1, i2 = (i + 1) % 3, (i + 2) % 3
-                    for j in range(3):
-                        to_inertia[i, j] += r[i1] * gain[i2, j] - r[i2] * gain[i1, j]
             continue
         if kind != WELD:
-            e0, e1, e2 = e[0], e[1], e[2]
-            if kind == HINGE:
-                c0 = h[0, 0] * e0 + h[0, 1] * e1 + h[0, 2] * e2
-                c1 = h[1, 0] * e0 + h[1, 1] * e1 + h[1, 2] * e2
-                c2 = h[2, 0] * e0 + h[2, 1] * e1 + h[2, 2] * e2
-                d0 = inertia[0, 0] * e0 + inertia[0, 1] * e1 + inertia[0, 2] * e2
-                d1 = inertia[1, 0] * e0 + inertia[1, 1] * e1 + inertia[1, 2] * e2
-                d2 = inertia[2, 0] * e0 + inertia[2, 1] * e1 + inertia[2, 2] * e2
-                pivot, size = e0 * d0 + e1 * d1 + e2 * d2, inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
-                push = -(e0 * f[3] + e1 * f[4] + e2 * f[5])
-            else:
-                c0 = mass[0, 0] * e0 + mass[0, 1] * e1 + mass[0, 2] * e2
-                c1 = mass[1, 0] * e0 + mass[1, 1] * e1 + mass[1, 2] * e2
-                c2 = mass[2, 0] * e0 + mass[2, 1] * e1 + mass[2, 2] * e2
-                d0 = h[0, 0] * e0 + h[1, 0] * e1 + h[2, 0] * e2
-                d1 = h[0, 1] * e0 + h[1, 1] * e1 + h[2, 1] * e2
-                d2 = h[0, 2] * e0 + h[1, 2] * e1 + h[2, 2] * e2
-                pivot, size = e0 * c0 + e1 * c1 + e2 * c2, mass[0, 0] + mass[1, 1] + mass[2, 2]
-                push = -(e0 * f[0] + e1 * f[1] + e2 * f[2])
-            if not pivot > 1e-13 * size:
+            if _let_go(row, kind, tree.springs[k], y, (at, n + at)) == 0.0:
                 return False
-            own, rate = tree.springs[k], y[n + at]
-            push += own[2] - own[0] * (work.value[k] + y[at] - own[1]) - own[3] * rate
-            damped -= own[3] * rate * rate
-            column[0], column[1], column[2], column[3], column[4], column[5] = c0, c1, c2, d0, d1, d2
-            column[6], column[7] = pivot, push
-            if not before:
-                continue
-            inverse = 1.0 / pivot
-            x, z, t = c0 * inverse, c1 * inverse, c2 * inverse
-            _less(mass, x, z, t, c0, c1, c2)
-            _less(h, x, z, t, d0, d1, d2)
-            f[0] += x * push
-            f[1] += z * push
-            f[2] += t * push
-            x, z, t = d0 * inverse, d1 * inverse, d2 * inverse
-            _less(inertia, x, z, t, d0, d1, d2)
-            f[3] += x * push
-            f[4] += z * push
-            f[5] += t * push
-        if not before:
-            continue
-        for i in range(3):
-            for j in range(3):
-                f[i] += mass[i, j] * bias[j] + h[i, j] * bias[3 + j]
-                f[3 + i] += h[j, i] * bias[j] + inertia[i, j] * bias[3 + j]
-        _hand_on(work, k, before)
+            damped -= tree.springs[k, 3] * y[n + at] * y[n + at]
+        if before > 0:
+            _hand_on(row, rows[before])
     for i in range(3):
-        work.a[0, i], work.a[0, 3 + i] = -tree.gravity[i], 0.0
+        rows[0, A + i], rows[0, A + 3 + i] = -tree.gravity[i], 0.0
     for k in range(1, count):
-        before, kind, at = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2]
-        a, ab, r, e, bias, column = work.a[k], work.a[before], work.arm[k], work.axis[k], work.bias[k], work.column[k]
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            a[i] = ab[i] + ab[3 + i1] * r[i2] - ab[3 + i2] * r[i1] + bias[i]
-            a[3 + i] = ab[3 + i] + bias[3 + i]
+        kind, at, row = tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
+        own = _put_acceleration(row, rows[tree.nodes[k, 0]], kind)
         if kind == BALL:
-            f, h, inverse, u = work.force[k], work.blocks[k, 1], work.blocks[k, 2], work.u[k]
+            x, z, t = row[A + 3] - row[BIAS + 3], row[A + 4] - row[BIAS + 4], row[A + 5] - row[BIAS + 5]
             for i in range(3):
-                vector[i] = -f[3 + i] - h[0, i] * a[0] - h[1, i] * a[1] - h[2, i] * a[2]
-            for i in range(3):
-                bias[3 + i] = (
-                    inverse[i, 0] * vector[0] + inverse[i, 1] * vector[1] + inverse[i, 2] * vector[2] - a[3 + i]
-                )
-            for i in range(3):
-                a[3 + i] += bias[3 + i]
-                out[n + at + i] = u[0, i] * bias[3] + u[1, i] * bias[4] + u[2, i] * bias[5]
-                vector[i] = -y[at + i]
-            put_inverse_left_jacobian(vector, jacobian)
-            for i in range(3):
-                out[at + i] = (
-                    jacobian[i, 0] * y[n + at] + jacobian[i, 1] * y[n + at + 1] + jacobian[i, 2] * y[n + at + 2]
-                )
+                out[n + at + i] = row[U + i] * x + row[U + 3 + i] * z + row[U + 6 + i] * t
         elif kind != WELD:
-            x = column[7]
-            for i in range(6):
-                x -= column[i] * a[i]
-            x /= column[6]
-            first = 3 if kind == HINGE else 0
-            for i in range(3):
-                a[first + i] += x * e[i]
-            out[at], out[n + at] = y[n + at], x
+            out[n + at] = own
     out[2 * n] = damped
     return True
 
 
 @bare_part
-def put_bodies(tree, work, o, u, v):
-    """Poses and velocities of bodies where nodes are placed, with orientations brought to the nearest rotations."""
+def put_bodies(tree, rows, y, o, u, v):
+    """Poses and velocities of bodies where nodes are placed, at y, with orientations brought to the nearest rotations."""
+    n = (y.shape[0] - 1) // 2
     for k in range(1, tree.nodes.shape[0]):
-        body = tree.nodes[k, 3]
-        if body:
-            here, w, at, p = work.u[k], work.w[k], work.o[k], work.p[k]
-            for i in range(3):
-                i1, i2 = (i + 1) % 3, (i + 2) % 3
-                o[body, i] = at[i]
-                v[6 * body - 6 + i] = work.v[k, i] + w[i1] * (at[i2] - p[i2]) - w[i2] * (at[i1] - p[i1])
-                v[6 * body - 3 + i] = w[i]
-            for i in range(3):
-                for j in range(3):
-                    x = 0.0
-                    for m in range(3):
-                        # U (3 I - U'U) / 2
-                        y = here[0, m] * here[0, j] + here[1, m] * here[1, j] + here[2, m] * here[2, j]
-                        x += here[i, m] * ((1.5 if m == j else 0.0) - 0.5 * y)
-                    u[body, i, j] = x
+        body, row, before, at = tree.nodes[k, 3], rows[k], rows[tree.nodes[k, 0]], tree.places[k]
+        rate = y[n + tree.nodes[k, 2]] if tree.nodes[k, 1] == SLIDE else 0.0
+        for i in range(3):
+            i1, i2 = (i + 1) % 3, (i + 2) % 3
+            row[P + i] = before[P + i] + row[ARM + i]
+            row[V + i] = (
+                before[V + i] + before[W + i1] * row[ARM + i2] - before[W + i2] * row[ARM + i1] + rate * row[AXIS + i]
+            )
+        if not body:
+            continue
+        for i in range(3):
+            # of the body, from the joint
+            row[COLUMN + i] = -(
+                row[U + 3 * i] * at[1, 0] + row[U + 3 * i + 1] * at[1, 1] + row[U + 3 * i + 2] * at[1, 2]
+            )
+            o[body, i], v[6 * body - 3 + i] = row[P + i] + row[COLUMN + i], row[W + i]
+        for i in range(3):
+            i1, i2 = (i + 1) % 3, (i + 2) % 3
+            v[6 * body - 6 + i] = row[V + i] + row[W + i1] * row[COLUMN + i2] - row[W + i2] * row[COLUMN + i1]
+            for j in range(3):
+                x = 0.0
+                for m in range(3):
+                    # U (3 I - U'U) / 2
+                    z = row[U + m] * row[U + j] + row[U + 3 + m] * row[U + 3 + j] + row[U + 6 + m] * row[U + 6 + j]
+                    x += row[U + 3 * i + m] * ((1.5 if m == j else 0.0) - 0.5 * z)
+                u[body, i, j] = x

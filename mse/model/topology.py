@@ -7,7 +7,7 @@ clusters joined by position actuators and force sensors, whose two frames coinci
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -408,6 +408,16 @@ class Topology:
     def frame_poses(self, origins: np.ndarray, orientations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Origins (n, 3) and orientations (n, 3, 3) of all frames from the poses of the units' reference frames."""
         return placed_frames(origins, orientations, self.unit, self.offset_o, self.offset_U)
+
+    def frame_over_time(self, k: int, poses: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (t, 3) and orientations (t, 3, 3) of one frame, from the poses of the units' reference frames at all times."""
+        unit, count = self.unit[k], len(poses)
+        o, u = (
+            np.array([o[unit] for o, _ in poses]).reshape(-1, 3),
+            np.array([u[unit] for _, u in poses]).reshape(-1, 3, 3),
+        )
+        at = np.full(count, k)
+        return placed_frames(o, u, np.arange(count), self.offset_o[at], self.offset_U[at])
 
 
 def _coordinates(obj: MObject) -> tuple:

@@ -57,16 +57,21 @@ def run(system, **more):
 
 @pytest.mark.slow
 def test_every_joint_moves_as_in_a_whole_system(monkeypatch):
-    taken = []
-    step = TreeSteps.step
-    monkeypatch.setattr(TreeSteps, "step", lambda *given: taken.append(1) or step(*given))
+    taken, leap = [], TreeSteps.leap
+
+    def counted(*given):
+        found = leap(*given)
+        taken.append(len(found[0].begins))
+        return found
+
+    monkeypatch.setattr(TreeSteps, "leap", counted)
     motion = run(branched())
-    assert len(taken) == motion.steps
+    assert sum(taken) == motion.steps
     assert motion.largest_residual < 1e-13
     assert np.abs(motion.energy["unaccounted"]).max() < 1e-8
     monkeypatch.setattr(explicit.TreeSteps, "of", lambda *given: None)
     whole = run(branched())
-    assert len(taken) == motion.steps
+    assert sum(taken) == motion.steps
     assert np.abs(motion.values - whole.values).max() < 1e-7
     assert np.abs(motion.energy["damped"] - whole.energy["damped"]).max() < 1e-8
 
@@ -108,3 +113,31 @@ def test_turns_without_inertia_are_left_to_whole_systems():
     motion = s.simulate(duration=1.0, dt=1.0, initial={"slide.displacement": 0.5}, progress=False)
     assert motion["slide.displacement"][-1] == pytest.approx(0.5 * np.cos(1.0), abs=1e-8)
     assert "neither mass nor force" in motion.notes[0]
+
+
+@pytest.mark.slow
+def test_steps_that_nobody_looks_at_are_those_that_are_looked_at():
+    system = branched()
+    at_once, each = run(system), run(system, crossings={"hinge.angle": 50.0})
+    assert each.steps == at_once.steps
+    assert each.evaluations == at_once.evaluations
+    assert np.array_equal(each.values, at_once.values)
+    there = (m.at(0.3).joint_coordinates["hinge.angle"] for m in (each, at_once))
+    assert len(set(there)) == 1
+
+
+def test_a_step_may_have_more_samples_than_are_made_at_once():
+    s = mse.MSystem("wheel", gravity=(0, 0, -9.81))
+    wheel = s.add(mse.RigidBody("wheel", mass=1.0, inertia=1.0, frames={"rim": Pose.dx(0.5)}))
+    s.add(mse.Revolute("hinge", axis=(0, 1, 0)), between=(wheel.frame("rim"), s.ground))
+    few, many = (
+        s.simulate(duration=3.0, dt=dt, initial={"hinge.angle'": 0.5}, rtol=1e-6, progress=False)
+        for dt in (0.75, 0.75 / 2048)
+    )
+    assert 256 * few.steps < 4 * 2048
+    assert many.steps == few.steps
+    assert np.array_equal(many.values[::2048], few.values)
+    o, u = many.poses("wheel.rim")
+    there = many.at(0.75 * 3 / 2048).poses["wheel.rim"]
+    assert np.array_equal(o[3], there.o)
+    assert np.array_equal(u[3], there.U)
