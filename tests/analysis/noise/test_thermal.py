@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import mpmath
 import numpy as np
 import pytest
+from counting import made_of
 
 import mse
 from example_scripts import example
 from mse import Pose
 from mse.analysis.frequency import response
+from mse.analysis.frequency.sweep import Sweep
 from mse.analysis.noise import thermal as noise
 from mse.analysis.noise.thermal import BOLTZMANN
 from mse.linear import part_blocks
+from mse.numerics.options import SIZES
 
 ROOM = 300.0
 
@@ -544,3 +548,19 @@ def test_efforts_without_a_noise_of_their_own_are_named():
     system.connect(leak.port("2"), room.port("heat"))
     budget = system.find_working_point().linearize().noise([1.0], "body.temperature")
     assert "the damping of leak follows from a power or an effort constraint" in " ".join(budget.notes)
+
+
+def test_budgets_of_one_model_prepare_its_rows_once_and_are_those_of_a_fresh_one(monkeypatch):
+    monkeypatch.setattr(SIZES, "few_coordinates", 0)
+    model = two_masses(damping=0.0)
+    made = made_of(monkeypatch, Sweep)
+    f, g = np.geomspace(0.1, 10.0, 30), np.geomspace(0.2, 3.0, 40)
+    first = model.noise(f, "probe.x")
+    again = model.noise(g, "probe.x")
+    assert len(made) == 1
+    warm = model.noise(g, "probe.x", loss=dict.fromkeys(model.losses, 0.01))
+    assert len(made) == 2
+    fresh = replace(model).noise(g, "probe.x")
+    np.testing.assert_array_equal(again.densities, fresh.densities)
+    assert np.all(warm.total > 0.0) and np.all(first.total > 0.0)
+    assert again.densities.base is not None  # what the thermal sources fill is not copied
