@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...elements.loss_laws import LossLaw
+from ...elements.loss_laws import LossLaw, slope_at_rest
 from ...elements.records import FIELD, LOADED
 from ...errors import ModelError
 from ...linear.law_stiffness import Factor, factor_at
@@ -150,19 +150,17 @@ def thermal(
             model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
         )
         return [], _silent(powers, set()) or [_NOTHING], response.values[:, 0]
-    if f[0] == 0.0 and (names := [*map(" / ".join, lossy.labels), *(m.label for m in members)]):
-        raise ModelError(
-            f"{model.name}: frequency number 0 is 0 Hz; expected frequencies above zero, since structural losses have no bound "
-            f"there: {', '.join(names[:4])}{' ...' * (len(names) > 4)}"
-        )
+    if f[0] == 0.0:
+        _refuse_endless(model, [" / ".join(x) for x in lossy.labels if np.isinf(slope_at_rest(loss[x]))], members)
     w = 2.0 * np.pi * f
     if rows is None:  # budgets of one model at other frequencies or temperatures
         rows = _ROWS(model, lambda: Rows(model, output, loss, inputs), output, tuple(loss.items()), tuple(inputs))
     row, responses = rows.at(f, every)
+    at_rest = w == 0.0  # there the limits of phi/w
     found: list[Thermal] = []
     negative = set()
     for parts, kind, per in (
-        (lossy, "structural", 1.0 / np.maximum(w, np.finfo(float).tiny)),
+        (lossy, "structural", 1.0 / np.where(at_rest, 1.0, w)),
         *((x, "viscous", np.ones_like(w)) for x in viscous),
     ):
         for label, density, feeds in zip(parts.labels, *parts.forms(row, every, per), strict=True):
@@ -170,7 +168,8 @@ def thermal(
                 negative.add(" / ".join(label))
                 continue
             if kind == "structural" and label in laws:
-                density = density * np.imag(factor_at(" / ".join(label), laws[label], w))
+                phi = np.imag(factor_at(" / ".join(label), laws[label], w))
+                density = density * np.where(at_rest, laws[label].slope_at_rest(), phi)
             found.append(Thermal(label, kind, density))
     for member in members:
         local = row @ member.motion.tocsc()[:, every].T
@@ -178,6 +177,17 @@ def thermal(
         for mechanism, power in _of_member(member, w, loss, local):
             found.append(Thermal((member.label, mechanism), "structural", per * power))
     return found, _silent(powers, negative), responses
+
+
+def _refuse_endless(model: LinearModel, losses: list[str], members: Sequence[DynamicMember]) -> None:
+    """ModelError at 0 Hz for loss factors that do not vanish there in proportion to frequency, and for members."""
+    names = [*losses, *(m.label for m in members)]
+    if names:
+        raise ModelError(
+            f"{model.name}: frequency number 0 is 0 Hz, where thermal noise has no bound unless losses vanish in proportion to "
+            f"frequency: {', '.join(names[:4])}{' ...' * (len(names) > 4)}; expected frequencies above zero, or laws that do, "
+            "such as mse.Zener(relaxation, corner_hz)"
+        )
 
 
 def _silent(powers: set[str], negative: set[str]) -> list[str]:

@@ -564,3 +564,17 @@ def test_budgets_of_one_model_prepare_its_rows_once_and_are_those_of_a_fresh_one
     np.testing.assert_array_equal(again.densities, fresh.densities)
     assert np.all(warm.total > 0.0) and np.all(first.total > 0.0)
     assert again.densities.base is not None  # what the thermal sources fill is not copied
+
+
+def test_a_relaxation_has_noise_at_rest_and_a_constant_loss_has_none_there():
+    """S(0) = 4 kB T D/(2 pi f_c k), since x/F is 1/k and phi/w goes to D/(2 pi f_c)."""
+    k, zener = 10.0 * (2 * np.pi) ** 2, mse.Zener(2e-3, 5.0)
+    white = 4.0 * BOLTZMANN * ROOM * 2e-3 / (2 * np.pi * 5.0) / k
+    for loss, times in ((zener, 1.0), (2.0 * zener, 2.0), (zener + mse.LossTable([1.0, 2.0], [0.0, 0.1], "hold"), 1.0)):
+        budget = oscillator(loss=loss).noise([0.0, 1e-6], "probe.x")
+        np.testing.assert_allclose(budget.total**2, times * white, rtol=1e-9)
+    closed = oscillator(loss=zener).noise([0.0, 1e-4], "probe.x")
+    assert closed.total[0] == pytest.approx(closed.total[1], rel=1e-7)
+    for loss in (1e-6, zener + 1e-6, lambda f: 1e-3 * f, mse.LossTable([1.0, 2.0], [1e-3, 0.1], "hold")):
+        with pytest.raises(mse.ModelError, match="0 Hz, where thermal noise has no bound .* guide / .*Zener"):
+            oscillator(loss=loss).noise([0.0, 1.0], "probe.x")
