@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -263,6 +264,23 @@ class LossFunction(LossLaw):
             f"the loss law {self} cannot be held by a file; expected data; sample it: "
             "mse.LossTable(frequencies_hz, loss)"
         )
+
+    def __getstate__(self):
+        try:
+            pickle.dumps(self.function)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ModelError(
+                f"the loss law {self} cannot be sent to another process or kept in a pickle ({error}); expected a function that "
+                "other processes can import; define it by def at the top of a module, or sample it: "
+                "mse.LossTable(frequencies_hz, loss)"
+            ) from None
+        return dict(vars(self))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self  # a copy would be made by way of a pickle, which some functions have none of
 
     def __str__(self) -> str:
         return f"function {getattr(self.function, '__name__', type(self.function).__name__)}"
