@@ -528,7 +528,9 @@ def test_the_temperature_of_a_body_behind_a_conductor_fluctuates_by_its_closed_f
 
 def test_a_conductor_between_two_temperatures_has_the_noise_of_both():
     first, second = 300.0, 280.0
-    noise = mse.HeatConductor("wall", conductance=0.1).fluctuation_matrix([], np.array([0.0, 0.0, first, second]))
+    noise = mse.HeatConductor("wall", conductance=0.1).fluctuation_matrix(
+        [], np.array([0.0, 0.0, first, second]), np.zeros(4)
+    )
     heat = np.array([0.0, 0.0, first, -second])
     assert heat @ noise @ heat / 4.0 == pytest.approx(0.1 * (first**2 + second**2) / 2.0)
     kept = np.array([0.0, 0.0, first, second])
@@ -537,7 +539,7 @@ def test_a_conductor_between_two_temperatures_has_the_noise_of_both():
 
 def test_efforts_without_a_noise_of_their_own_are_named():
     class Leak(mse.HeatConductor):
-        def fluctuation_matrix(self, frames, q):
+        def fluctuation_matrix(self, frames, q, v):
             return None
 
     system = mse.MSystem("bolometer", gravity=(0, 0, 0))
@@ -578,3 +580,46 @@ def test_a_relaxation_has_noise_at_rest_and_a_constant_loss_has_none_there():
     for loss in (1e-6, zener + 1e-6, lambda f: 1e-3 * f, mse.LossTable([1.0, 2.0], [1e-3, 0.1], "hold")):
         with pytest.raises(mse.ModelError, match="0 Hz, where thermal noise has no bound .* guide / .*Zener"):
             oscillator(loss=loss).noise([0.0, 1.0], "probe.x")
+
+
+def heated(*, voltage: float = 0.0, slope: float = 0.0) -> mse.MSystem:
+    """A heater in a box that loses heat to a room at 300 K, between a supply and a capacitor, or without one."""
+    system = mse.MSystem("box")
+    supply = system.add(mse.VoltageSource("supply", voltage=voltage))
+    heater = system.add(mse.Heater("heater", resistance=10.0, slope=slope, temperature=300.0))
+    box = system.add(mse.HeatCapacity("box", capacity=0.5, temperature=300.0))
+    wall = system.add(mse.HeatConductor("wall", conductance=0.08))
+    room = system.add(mse.TemperatureSource("room", temperature=300.0))
+    system.connect(heater.port("heat"), box.port("heat"), wall.port("1"))
+    system.connect(wall.port("2"), room.port("heat"))
+    if voltage:
+        system.connect(supply.port("+"), heater.port("+"))
+        system.connect(supply.port("-"), heater.port("-"), system.earth)
+        return system
+    capacitor = system.add(mse.Capacitor("capacitor", capacitance=1e-3))
+    system.connect(supply.port("+"), heater.port("+"))
+    system.connect(heater.port("-"), capacitor.port("+"))
+    system.connect(capacitor.port("-"), supply.port("-"), system.earth)
+    return system
+
+
+def test_a_heater_without_a_current_has_the_noise_of_a_resistor_at_its_temperature():
+    """S = 4 kB T R/|1/C + i w R|^2 of the charge of a capacitor behind it."""
+    f = np.array([0.1, 15.0, 100.0])
+    budget = heated().find_working_point().linearize().noise(f, "capacitor.charge")
+    expected = np.sqrt(4.0 * BOLTZMANN * 300.0 * 10.0) / np.abs(1e3 + 2j * np.pi * f * 10.0)
+    np.testing.assert_allclose(budget["heater", "damping"], expected, rtol=1e-9)
+    assert not budget.notes
+
+
+@pytest.mark.parametrize("slope", [0.0, 4e-3])
+def test_what_the_noise_of_a_heater_feeds_into_its_current_is_taken_from_its_heat(slope):
+    """C T' = U^2/R(T) - G (T - T0) + (2 v0 - v0) u: the voltage u changes the current by u/R, and gives v0 u to the circuit."""
+    point = heated(voltage=6.0, slope=slope).find_working_point()
+    hot, current = point.potentials["box.heat"], point.flows["heater.charge"]
+    resistance = 10.0 * (1.0 + slope * (hot - 300.0))
+    f = np.array([1e-3, 1e-2, 1.0])
+    budget = point.linearize().noise(f, "box.temperature")
+    leak = 0.08 + current**2 * 10.0 * slope  # U^2/R falls where R grows
+    expected = current * np.sqrt(4.0 * BOLTZMANN * hot * resistance) / np.abs(leak + 2j * np.pi * f * 0.5)
+    np.testing.assert_allclose(budget["heater", "damping"], expected, rtol=1e-8)
