@@ -623,3 +623,38 @@ def test_what_the_noise_of_a_heater_feeds_into_its_current_is_taken_from_its_hea
     leak = 0.08 + current**2 * 10.0 * slope  # U^2/R falls where R grows
     expected = current * np.sqrt(4.0 * BOLTZMANN * hot * resistance) / np.abs(leak + 2j * np.pi * f * 0.5)
     np.testing.assert_allclose(budget["heater", "damping"], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("eddy", [0.0, 2.0])
+def test_a_shorted_voice_coil_has_the_noise_of_its_resistances_at_its_temperature(eddy):
+    """S_x = 4 kB T Re c/|k - m w^2 + i w c|^2 for c = Bl^2/(R + i w L2 R2/(R2 + i w L2))."""
+    system = mse.MSystem("shaker", gravity=(0, 0, 0))
+    table = system.add(mse.RigidBody("table", mass=0.5, inertia=1e-3))
+    system.add(mse.Prismatic("guide", stiffness=1000.0), between=(table, system.ground))
+    more = {"eddy_inductance": 1e-2, "eddy_resistance": eddy} if eddy else {}
+    coil = mse.VoiceCoil("coil", bl=8.0, resistance=4.0, temperature=77.0, **more)
+    system.add(coil, between=(system.ground, table))
+    system.add(mse.VoltageSource("source"))
+    system.connect("source.+", "coil.+")
+    system.connect("source.-", "coil.-", system.earth)
+    system.add(mse.PositionSensor("probe"), between=(table, system.ground))
+    f = np.array([1.0, 7.0, 50.0])
+    s = 2j * np.pi * f
+    impedance = 4.0 + (s * 1e-2 * eddy / (eddy + s * 1e-2) if eddy else 0.0)
+    drag = 64.0 / impedance
+    expected = np.sqrt(4.0 * BOLTZMANN * 77.0 * drag.real) / np.abs(1000.0 + 0.5 * s**2 + s * drag)
+    found = system.find_working_point().linearize().noise(f, "probe.z")
+    np.testing.assert_allclose(found.total, expected, rtol=1e-9)
+
+
+def test_classes_that_lose_energy_have_a_temperature():
+    losing = [cls for cls in vars(mse).values() if isinstance(cls, type) and issubclass(cls, mse.MObject)]
+    losing = [cls for cls in losing if cls.defines("dissipation") or cls.defines("dynamic_stiffness") or cls.mechanisms]
+    assert mse.VoiceCoil in losing and mse.Resistor in losing
+    assert [cls.__name__ for cls in losing if "temperature" not in cls.declared_parameters] == []
+
+    class Shunted(mse.PlateCapacitor):
+        def dissipation(self, frames, q, v):
+            return 0.5 * v[0] ** 2
+
+    assert Shunted.temperature.default == 300.0
