@@ -61,6 +61,8 @@ class Plant:
 
     #: highest rate (rad/s) at which there is a loop gain
     highest = np.inf
+    #: what its gain leaves out
+    notes: tuple[str, ...] = ()
 
     def __init__(self, model: LinearModel, links: Links):
         self.model, self.links = model, links
