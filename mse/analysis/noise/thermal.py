@@ -184,9 +184,9 @@ def _refuse_endless(model: LinearModel, losses: list[str], members: Sequence[Dyn
     names = [*losses, *(m.label for m in members)]
     if names:
         raise ModelError(
-            f"{model.name}: frequency number 0 is 0 Hz, where thermal noise has no bound unless losses vanish in proportion to "
-            f"frequency: {', '.join(names[:4])}{' ...' * (len(names) > 4)}; expected frequencies above zero, or laws that do, "
-            "such as mse.Zener(relaxation, corner_hz)"
+            f"{model.name}: frequency number 0 is 0 Hz; expected frequencies above zero, since thermal noise has no bound there "
+            f"by losses that do not vanish in proportion to frequency: {', '.join(names[:4])}{' ...' * (len(names) > 4)}; leave "
+            "it out, or give laws that do, such as mse.Zener(relaxation, corner_hz)"
         )
 
 
