@@ -44,7 +44,17 @@ class MotionError(MseError, RuntimeError):
 
 
 class SingularResponseError(MseError, ArithmeticError):
-    """The response is infinite at a requested frequency: an undamped resonance or a zero-stiffness motion."""
+    """The response is infinite at a requested frequency: an undamped resonance or a zero-stiffness motion.
+
+    Attributes
+    ----------
+    frequency_hz : float or None, Hz
+        The first of these frequencies, where a response was asked for.
+    """
+
+    def __init__(self, message: str, frequency_hz: float | None = None):
+        super().__init__(message)
+        self.frequency_hz = frequency_hz
 
 
 class ImproperModelError(MseError, ValueError):

@@ -179,7 +179,7 @@ def margins(name: str, plant: Plant | SampledPlant, low_hz: float | None, high_h
     return Margins(
         name, tuple(actuators[j] for j in loop[gains]), at[gains] / (2 * np.pi), np.where(margin <= -180.0, 180.0, margin),
         tuple(actuators[j] for j in loop[phases]), at[phases] / (2 * np.pi), 1.0 / np.abs(own[phases]), peak,
-        top / (2 * np.pi), (f"crossings from {w[0] / (2 * np.pi):.6g} to {w[-1] / (2 * np.pi):.6g} Hz",),
+        top / (2 * np.pi), (f"crossings from {w[0] / (2 * np.pi):.6g} to {w[-1] / (2 * np.pi):.6g} Hz", *plant.notes),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..analysis.frequency.equations import Equations
-from ..analysis.frequency.response import frequency_response
+from ..analysis.frequency.response import Prepared
 from ..analysis.time.massless import Condensed, condense
 from ..errors import ImproperModelError, ModelError, SingularResponseError
 from ..linear.independent import independent
@@ -29,6 +29,7 @@ from ..linear.skew_parts import CIRCULATORY
 from ..linear.stiffness_parts import JoinedParts, ListedParts
 from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
+from ..progress.tasks import SOLVING, Task
 from .controller import Controller, realized, sampled, without_delay
 from .links import Links, finite
 from .motions import Motions
@@ -60,12 +61,14 @@ class Plant:
 
     #: highest rate (rad/s) at which there is a loop gain
     highest = np.inf
+    #: what its gain leaves out
+    notes: tuple[str, ...] = ()
 
     def __init__(self, model: LinearModel, links: Links):
         self.model, self.links = model, links
         self.model_name = model.name
         self._coordinates = independent(model)
-        self._shifted = 0.0, model
+        self._shifted: tuple[float, Prepared | None] = np.nan, None
 
     # -- loop gain --------------------------------------------------------------------------------------------
     def gain(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
@@ -77,23 +80,21 @@ class Plant:
     def response(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
         """P (f, s, a) at ``s = shift + i w``; at an undamped resonance that ``beside`` it, or SingularResponseError."""
         if self._shifted[0] != shift:
-            self._shifted = shift, shifted(self.model, shift) if shift else self.model
-        try:
-            return frequency_response(
-                self._shifted[1],
-                w / (2 * np.pi),
-                inputs=self.links.actuators,
-                outputs=self.links.sensors,
-                bound=0.0,
-                progress=False,
-            ).values
-        except SingularResponseError:
-            if not beside:
-                raise
-            if len(w) == 1:
-                return self.response(w * (1.0 + DEPENDENT), shift)
-            half = len(w) // 2
-            return np.concatenate([self.response(x, shift) for x in (w[:half], w[half:])])
+            self._shifted = shift, self._prepared_at(shift)
+        f = w / (2 * np.pi)
+        while True:
+            try:
+                with Task(self.model_name, SOLVING, len(f), "frequencies", show=False) as task:
+                    return self._shifted[1](f, 0.0, task)[0]
+            except SingularResponseError as error:
+                if not beside or not error.frequency_hz:
+                    raise
+                f = np.where(f == error.frequency_hz, f * (1.0 + DEPENDENT), f)
+
+    def _prepared_at(self, shift: float) -> Prepared:
+        """Responses at ``s = shift + i w``, prepared once for all searches along that line."""
+        model = shifted(self.model, shift) if shift else self.model
+        return Prepared(model, self.links.actuators, self.links.sensors, loss_factors(model, None))
 
     @cached_property
     def _equations(self) -> Equations:

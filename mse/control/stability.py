@@ -131,7 +131,10 @@ def checked_modes(name: str, plant: Plant | SampledPlant, model: LinearModel) ->
             "the same number; poles are near each other or lie far beyond the frequencies of the plant: simplify the "
             "controller, or shorten its delay"
         )
-    notes = [f"{_grow(by_poles)} among those that the loops move, by their values and by Nyquist's criterion"]
+    notes = [
+        f"{_grow(by_poles)} among those that the loops move, by their values and by Nyquist's criterion",
+        *plant.notes,
+    ]
     return _modes(name, model, found, s, rounding, undetermined, notes)
 
 

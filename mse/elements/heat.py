@@ -105,7 +105,7 @@ class HeatConductor(MObject):
         first, second = given.e
         return v[0] - self.conductance * (1.0 - second / first), v[1] - self.conductance * (1.0 - first / second)
 
-    def fluctuation_matrix(self, frames, q):
+    def fluctuation_matrix(self, frames, q, v):
         # 2 kB G (T1^2 + T2^2) of the flow of heat, which takes 1/T1 from one end and gives 1/T2 to the other
         inverse = np.concatenate([np.zeros(2), 1.0 / q[2:] * [1.0, -1.0]])
         return 0.5 * self.conductance * (q[2:] @ q[2:]) * np.outer(inverse, inverse)
@@ -114,7 +114,9 @@ class HeatConductor(MObject):
 class Heater(MObject):
     """A resistor that warms its port ``heat``, ``R = R0 (1 + a (T - T0))``: what it takes from the circuit leaves as heat.
 
-    The potential falls by ``R v`` from "+" to "-", and ``T S' = -R v^2`` flows in at "heat".
+    The potential falls by ``R v`` from "+" to "-", and ``T S' = -R v^2`` flows in at "heat".  Its voltage fluctuates by
+    ``4 kB T R`` (V^2/Hz, one-sided) at the temperature T of that port (H. Nyquist, Phys. Rev. 32 (1928) 110), and what this
+    voltage feeds into a steady current comes out of the heat.
 
     Examples
     --------
@@ -142,6 +144,11 @@ class Heater(MObject):
 
     def effort_constraint(self, frames, q, v, given):
         return v[1] + self._resistance(given.e[0]) * v[0] ** 2 / given.e[0]
+
+    def fluctuation_matrix(self, frames, q, v):
+        # a voltage u of its own pushes the charge, and what it does to a current v is no heat: T S' = -(R v - u) v
+        by_voltage = np.array([1.0, 0.0, -v[0] / q[2]])
+        return self._resistance(q[2]) * q[2] * np.outer(by_voltage, by_voltage)
 
     def measure(self, frames, q):
         return [q[0]]

@@ -52,17 +52,21 @@ def _is_users(cls: type[MObject]) -> bool:
     return cls.__module__.partition(".")[0] != _PACKAGE
 
 
-def matrix(obj: MObject, law: str, frames: Sequence, q: np.ndarray, size: int) -> np.ndarray | None:
-    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`negative_matrix` checks its signs."""
+def matrix(obj: MObject, law: str, frames: Sequence, q: np.ndarray, size: int, *flows: np.ndarray) -> np.ndarray | None:
+    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`negative_matrix` checks its signs.
+
+    A ``fluctuation_matrix`` also depends on ``flows``, the steady rates of q.
+    """
     if not _is_own(type(obj), law):
-        return getattr(obj, law)(frames, q)
-    found = called(obj.label, f"its {law}", f"{law}(frames, q)", getattr(obj, law), frames, q)
+        return getattr(obj, law)(frames, q, *flows)
+    spelled = f"{law}(frames, q{', v' * len(flows)})"
+    found = called(obj.label, f"its {law}", spelled, getattr(obj, law), frames, q, *flows)
     return None if found is None else numbers(obj.label, f"its {law}", found, (size, size))
 
 
 def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple], size: int) -> np.ndarray | None:
     """The matrices (E, size, size) of objects of one class, at frames and internal coordinates; None if no object has one."""
-    found = [matrix(obj, law, frames, q, size) for obj, (frames, q) in zip(objects, places, strict=True)]
+    found = [matrix(obj, law, frames, q, size, *v) for obj, (frames, q, *v) in zip(objects, places, strict=True)]
     if all(m is None for m in found):
         return None
     return np.array([np.zeros((size, size)) if m is None else m for m in found], dtype=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -99,6 +100,16 @@ class LossLaw:
             0 and infinity but for tables.
         """
         return 0.0, np.inf
+
+    def slope_at_rest(self) -> float:
+        """The slope ``d phi / d omega`` of the loss factor at 0 Hz, from which thermal noise there follows.
+
+        Returns
+        -------
+        float, s
+            Infinite where the loss factor does not vanish in proportion to frequency, or is not known to.
+        """
+        return np.inf
 
     def data(self) -> dict[str, Any]:
         """The law as numbers and names, for files.
@@ -203,6 +214,9 @@ class LossTable(LossLaw):
         phi = values[k] * u ** powers[k] + slopes[k] * (u - 1.0)
         return 1.0 + 1j * np.where(below, values[0], np.where(above, values[-1], phi))
 
+    def slope_at_rest(self):
+        return np.inf if self.loss[0] else 0.0
+
     def band_hz(self):
         return (self.frequencies_hz[0], self.frequencies_hz[-1]) if self.outside == "refuse" else super().band_hz()
 
@@ -251,6 +265,23 @@ class LossFunction(LossLaw):
             "mse.LossTable(frequencies_hz, loss)"
         )
 
+    def __getstate__(self):
+        try:
+            pickle.dumps(self.function)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ModelError(
+                f"the loss law {self} cannot be sent to another process or kept in a pickle ({error}); expected a function that "
+                "other processes can import; define it by def at the top of a module, or sample it: "
+                "mse.LossTable(frequencies_hz, loss)"
+            ) from None
+        return dict(vars(self))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self  # a copy would be made by way of a pickle, which some functions have none of
+
     def __str__(self) -> str:
         return f"function {getattr(self.function, '__name__', type(self.function).__name__)}"
 
@@ -292,6 +323,9 @@ class Zener(LossLaw):
         x = 1j * _rates("Zener", omega) / (2.0 * np.pi * self.corner_hz)
         return 1.0 + self.relaxation * x / (1.0 + x)
 
+    def slope_at_rest(self):
+        return self.relaxation / (2.0 * np.pi * self.corner_hz)
+
     def __str__(self) -> str:
         return f"Zener({self.relaxation:.4g}, {self.corner_hz:.4g} Hz)"
 
@@ -327,6 +361,10 @@ class LossSum(LossLaw):
     def band_hz(self):
         bands = [law.band_hz() for law in self.terms if isinstance(law, LossLaw)]
         return max([0.0, *(low for low, _ in bands)]), min([np.inf, *(high for _, high in bands)])
+
+    def slope_at_rest(self):
+        terms = zip(self.terms, self.weights, strict=True)
+        return float(sum(weight * slope_at_rest(law) for law, weight in terms if weight))
 
     def acts_on(self, mechanism):
         return any(not isinstance(law, LossLaw) or law.acts_on(mechanism) for law in self.terms)
@@ -381,6 +419,11 @@ def _rates(who: str, omega: Any) -> np.ndarray:
 def factor_of(law: LossLaw | float, omega: np.ndarray) -> np.ndarray:
     """The factor (f,) of a stiffness by a loss factor or law, at angular frequencies (f,)."""
     return law.factor(omega) if isinstance(law, LossLaw) else np.full(np.shape(omega), complex(1.0, law))
+
+
+def slope_at_rest(law: LossLaw | float) -> float:
+    """The slope (s) of a loss factor or law at 0 Hz; infinite where it does not vanish there."""
+    return law.slope_at_rest() if isinstance(law, LossLaw) else np.inf if law else 0.0
 
 
 def _as_data(value: Any) -> Any:

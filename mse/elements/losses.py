@@ -139,13 +139,15 @@ def settle(cls: type) -> None:
     that is made of components names them itself.
     """
     last, *bases = (c for c in cls.__mro__ if vars(c).keys() & _SAYING)
+    found = vars(last).get("_mechanisms_found", False)
+    # a component says that it has no mechanisms: the object that it is a part of has the loss
+    component = "mechanisms" in vars(last) and bool(bases) and not found
     if "mechanisms" not in vars(last):
         stores = cls.conservative is not False and not cls.external and any(map(cls.defines, _STORING))
         cls.mechanisms = (
             tuple(p for p in cls.parts if p not in LOADED) if stores and isinstance(cls.parts, tuple) else ()
         )
-    # a component says that it has no mechanisms: the object that it is a part of has the loss
-    component = "mechanisms" in vars(last) and bool(bases)
+        cls._mechanisms_found = True
     damps = not component and any(map(cls.defines, ("dissipation", "dynamic_stiffness")))
     if (cls.mechanisms or damps) and getattr(cls, "temperature", None) is None:
         cls.temperature = temperature()

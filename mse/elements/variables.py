@@ -34,8 +34,10 @@ class WithVariables:
         """What is zero, one number for each of ``effort_names``, which it decides; the efforts are ``given.e``."""
         return ()
 
-    def fluctuation_matrix(self, frames: Sequence[Any], q: Any) -> Any:
+    def fluctuation_matrix(self, frames: Sequence[Any], q: Any, v: Any) -> Any:
         """Thermal noise N (6 F + q, 6 F + q) of its forces, of which ``Gamma`` are some: power densities ``4 kB N``, one-sided.
+
+        v are the rates of q in the steady flows of a working point.
 
         ``N = T Y`` for flows that follow from efforts e by ``Gamma = v - Y e``; None for no noise.
         """

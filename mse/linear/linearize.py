@@ -247,7 +247,10 @@ class Expansion:
         for number, kind in enumerate(self.pattern.kinds):
             if kind.cls.defines("fluctuation_matrix"):
                 objects = [self.wp._topology.elements[k].obj for k in kind.members]
-                places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
+                places = [
+                    (self.at.frames(f), self.at.q[i], self.clusters.flows[i])
+                    for f, i in zip(kind.frames, kind.internal, strict=True)
+                ]
                 own = laws.matrices(objects, "fluctuation_matrix", places, 6 * kind.count + kind.coordinates)
                 if own is not None:
                     if self.left_out[number] is not None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import control
 import numpy as np
 import pytest
+from counting import made_of
 
 import mse
 from loops import PAIR, chain, damper, free_mass, oscillator, sampled_pd
+from mse.analysis.frequency.sweep import Sweep
 from mse.errors import ModelError, SingularResponseError
+from mse.numerics.options import SIZES
 
 
 def test_margins_of_a_damping_loop_are_all_crossings():
@@ -132,3 +135,33 @@ def test_an_infinite_loop_gain_is_refused_and_margins_leave_it_out(dt):
     integrator = oscillator().feedback({PAIR: mse.Controller.zpk([], [1.0 if dt else 0.0], 1.0, dt=dt)})
     with pytest.raises(SingularResponseError, match="a controller is infinite at 0 Hz, where it has a pole"):
         integrator.loop_gain([0.0])
+
+
+def test_a_plant_is_prepared_once_for_all_searches(monkeypatch):
+    monkeypatch.setattr(SIZES, "few_coordinates", 0)
+    made = made_of(monkeypatch, Sweep)
+    loop = chain(12, damping=3e-3).feedback(
+        {("m1.x", "m1.x"): mse.Controller.zpk([-2.0], [-80.0, -90.0], 2e5, delay=2e-3)}
+    )
+    assert len(loop.margins().gain_crossings_hz) > 4
+    assert len(made) == 1  # on the imaginary axis
+    assert loop.modes() and len(made) == 2  # beside it, for the count
+
+
+def test_frequencies_without_an_answer_are_moved_and_no_others():
+    model = chain(12, damping=0.0)
+    f = model.modes().frequencies_hz
+    f = f[f > 0.0]
+    plant = model.feedback({("m1.x", "m1.x"): mse.Controller.zpk([], [-80.0], 1.0)}).plant
+    own = []
+    for x in f:  # those that rounding leaves exactly singular
+        try:
+            model.frequency_response([x], inputs=["m1.x"], outputs=["m1.x"])
+        except SingularResponseError as error:
+            own.append(error.frequency_hz)
+    assert own and set(own) <= set(f)
+    between = np.sqrt(f[1:] * f[:-1])
+    both = np.sort(np.concatenate([f, between]))
+    found = plant.response(2 * np.pi * both)[np.isin(both, between), 0, 0]
+    right = model.frequency_response(between, inputs=["m1.x"], outputs=["m1.x"]).values[:, 0, 0]
+    np.testing.assert_allclose(found, right, rtol=1e-9)

@@ -287,6 +287,39 @@ def test_sampled_poles_with_losses_are_exact_above_half_the_sampling_rate_too(ga
     assert closed.stable == bool(np.all(np.abs(found) < 1.0))
 
 
+def weighed(loss: float) -> mse.LinearModel:
+    """10 kg at 1 Hz on a lossy spring, of which a sensor reads the force."""
+    system = mse.MSystem("scale", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=MASS, inertia=0.1))
+    guide = system.add(mse.Prismatic("guide", axis=(1, 0, 0), stiffness=STIFFNESS, loss=loss))
+    scale = system.add(mse.ForceSensor("scale"))
+    system.clamp(system.ground, scale.frame(1))
+    system.clamp(scale.frame(0), guide.frame(1))
+    system.clamp(body, guide.frame(0))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    return system.find_working_point().linearize()
+
+
+@pytest.mark.parametrize("late, error", [(0.0, 1e-12), (0.3, 1e-8)])
+def test_what_losses_do_at_the_rates_beyond_the_last_is_extrapolated(late, error):
+    """The force of a lossy spring less that with damping falls as 1/w, so what sampling folds falls as 1/n^2 alone."""
+    dt, eta, f = 0.02, 2e-2, np.array([0.3, 1.0])
+    controller = mse.Controller.zpk([], [0.5], 0.01, dt=dt, delay=late * dt)
+    closed = weighed(eta).feedback({("push.fx", "scale.fx"): controller})
+    gain = closed.loop_gain(f)["push.fx"]
+    for hz, found in zip(f, gain, strict=True):
+        n = 100_000
+        x = 2j * np.pi * (hz + np.arange(-n, n + 1) / dt)
+        k = STIFFNESS * (1.0 + 1j * eta * np.sign(x.imag))
+        whole = np.sum(k / (MASS * x**2 + k) * np.exp(-x * late * dt) * -np.expm1(-x * dt) / (x * dt))
+        expected = 0.01 * whole / (np.exp(2j * np.pi * hz * dt) - 0.5)
+        assert abs(found / expected - 1.0) < error
+    assert late or not closed.plant.notes
+    # at half the sampling rate little is left of the response, and more in proportion of what is folded
+    assert "what losses do above them is left out, up to some" in " ".join(closed.margins().notes)
+    assert closed.modes().notes[-1] == closed.plant.notes[0]
+
+
 class Rubber(mse.MObject):
     """A mount by a law of relaxation beside the spring of its energy."""
 

@@ -249,3 +249,34 @@ def test_rates_that_are_none_are_refused(law, given):
 def test_sums_and_products_of_laws_with_what_is_none_are_refused(made, told):
     with pytest.raises(ModelError, match=told):
         made(mse.Zener(1e-3, 1.0))
+
+
+def rising(f):
+    return 1e-4 * f
+
+
+def quality(model: mse.LinearModel) -> float:
+    return model.modes(lossy=True)[-1].quality
+
+
+def test_models_with_a_function_of_a_module_go_to_other_processes_and_with_others_are_refused():
+    system = mse.MSystem("sent", gravity=(0, 0, 0))
+    spring = system.add(mse.Spring("spring", length=1.0, stiffness=100.0, loss=rising))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dz(-1.0)))
+    system.clamp(system.ground, spring.frame(0))
+    system.clamp(body, spring.frame(1))
+    linear = system.find_working_point().linearize()
+    here = quality(linear)
+    sent = pickle.dumps(linear)
+    assert b"rising" in sent and quality(pickle.loads(sent)) == here
+    f = abs(linear.modes(lossy=True)[-1].eigenvalue) / (2 * np.pi)
+    assert here == pytest.approx(1.0 / rising(f), rel=1e-6)
+    spring.loss = lambda f: 1e-4 * f
+    for thing in (system, system.find_working_point().linearize()):
+        with pytest.raises(
+            mse.ModelError, match=r"function <lambda> cannot be sent .* by def at the top of a module, or sample"
+        ):
+            pickle.dumps(thing)
+    assert (
+        copy.deepcopy(system)["spring"].loss.function is spring.loss.function
+    )  # copies in this process are no pickles

@@ -133,7 +133,8 @@ def _singular(model, system, f: float, which: int, motion: np.ndarray) -> Singul
     cause = "an undamped resonance" if f > 0 else "a motion without stiffness"
     return SingularResponseError(
         f"{model.name}: the response to {system.inputs[which]} at {f:.12g} Hz is infinite: it drives {cause} of {who}; "
-        "expected a frequency off it; move the frequency, add damping or stiffness, or choose inputs that do not drive it"
+        "expected a frequency off it; move the frequency, add damping or stiffness, or choose inputs that do not drive it",
+        float(f),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, names
 from ...display import ROUNDING, Column, Table, scales, without_rounding
-from ...elements.losses import LossGiven
+from ...elements.losses import Factor, LossGiven
 from ...errors import Interrupted, ModelError, UnknownNameError
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
@@ -193,25 +194,16 @@ def frequency_response(
     if f.ndim != 1:
         raise ModelError(f"{model.name}: frequencies_hz has shape {f.shape}; expected one dimension")
     bound = number(model.name, "bound", bound, minimum=0.0)
-    whole = model
-    model, back = unconstrained(whole)
-    i, o = model.input_indices(inputs), model.output_indices(outputs)
-    units = [(model.output_units[b], model.input_units[a]) for b in o for a in i]
-    numbers = {unit: k for k, unit in enumerate(dict.fromkeys(units))}
-    unit = np.array([numbers[u] for u in units], dtype=int).reshape(len(o), len(i))
+    prepared = Prepared(model, inputs, outputs, loss_factors(model, loss))
+    model, names = prepared.model, prepared.names
     refuse_beyond_memory(
-        model.name, 16.0 * len(f) * len(o) * len(i),
-        f"responses of {len(o)} outputs to {len(i)} inputs at {len(f)} frequencies need {{}}",
+        model.name, 16.0 * len(f) * len(names[1]) * len(names[0]),
+        f"responses of {len(names[1])} outputs to {len(names[0])} inputs at {len(f)} frequencies need {{}}",
         "ask for fewer of them at a time",
     )  # fmt: skip
-    names = (
-        tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
-        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
-    )  # fmt: skip
     with Task(model.name, SOLVING, len(f), "frequencies", show=progress) as task:
-        system = Equations(model, i, o, loss_factors(model, loss), whole, back)
         try:
-            values, notes = _response(model, system, f, unit, bound, task)
+            values, notes = prepared(f, bound, task)
         except Stopped as stopped:
             how = f"interrupted after {np.count_nonzero(stopped.solved)} of {len(f)} frequencies"
             notes = [how]
@@ -226,25 +218,90 @@ def frequency_response(
         return task.finished(FrequencyResponse(model.name, f, values, *names, notes, model.parameters))
 
 
-def _response(
-    model: LinearModel, system: Equations, f: np.ndarray, unit: np.ndarray, bound: float, task: Task
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    outputs, inputs = system.shape
-    if not len(f) or not system.n or not inputs:
-        return system.direct(2 * np.pi * f), ()
-    little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
-    if not outputs or little:
-        return solve(model, system, f, task.tell), ()
-    swept = system.swept(system.drive)
-    if swept is None:
-        note = "solved one by one with pivoting, since elimination without pivoting is for symmetric matrices"
-        return solve(model, system, f, task.tell), (note,)
-    sweep = Sweep(model.name, *swept, system.read, system.added, system.multipliers)
-    pivoted: list[float] = []
+class Prepared:
+    """Responses of a model from inputs to outputs, prepared once for any frequencies.
 
-    def direct(f: np.ndarray, task: Task) -> np.ndarray:
+    ``loss`` has the factor of every (object, mechanism) that loses.  ``model`` is the one that is solved, in independent
+    coordinates or with multipliers.
+    """
+
+    def __init__(
+        self, model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None,
+        loss: Mapping[tuple[str, str], Factor],
+    ):  # fmt: skip
+        self.model, back = unconstrained(model)
+        i, o = self.model.input_indices(inputs), self.model.output_indices(outputs)
+        #: names of inputs and of outputs, and their units
+        self.names = tuple(
+            tuple(known[k] for k in on)
+            for known, on in (
+                (self.model.inputs, i), (self.model.outputs, o), (self.model.input_units, i), (self.model.output_units, o)
+            )
+        )  # fmt: skip
+        self._system = Equations(self.model, i, o, dict(loss), model, back)
+
+    @cached_property
+    def _sweep(self) -> Sweep | None:
+        system = self._system
+        swept = system.swept(system.drive)
+        return None if swept is None else Sweep(self.model.name, *swept, system.read, system.added, system.multipliers)
+
+    @cached_property
+    def _unit(self) -> np.ndarray:
+        """Numbers of the units of the responses (outputs, inputs)."""
+        _, _, driven, read = self.names
+        units = [(b, a) for b in read for a in driven]
+        numbers = {unit: k for k, unit in enumerate(dict.fromkeys(units))}
+        return np.array([numbers[u] for u in units], dtype=int).reshape(len(read), len(driven))
+
+    def __call__(self, f: np.ndarray, bound: float, task: Task) -> tuple[np.ndarray, tuple[str, ...]]:
+        """The response (f, outputs, inputs) at frequencies f (Hz), interpolated to the ``bound`` if it is not zero, and notes.
+
+        Raises :class:`.Stopped` after Ctrl-C.
+        """
+        model, system = self.model, self._system
+        outputs, inputs = system.shape
+        if not len(f) or not system.n or not inputs:
+            return system.direct(2 * np.pi * f), ()
+        little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
+        if not outputs or little:
+            return solve(model, system, f, task.tell), ()
+        sweep = self._sweep
+        if sweep is None:
+            note = "solved one by one with pivoting, since elimination without pivoting is for symmetric matrices"
+            return solve(model, system, f, task.tell), (note,)
+        pivoted: list[float] = []
+
+        def samples(f: np.ndarray) -> np.ndarray:
+            with Task(model.name, "samples for interpolation", len(f), "frequencies") as some:
+                return self._direct(f, some, pivoted)
+
+        notes = []
+        many = len(f) >= SIZES.interpolated_frequencies
+        if bound > 0 and many and sweep.cycles(len(f)) > SIZES.interpolated_cycles:
+            values, solved, error = interpolated(samples, f, self._unit, bound)
+            if not solved.all():
+                notes.append(
+                    f"{np.count_nonzero(solved)} of {len(f)} frequencies solved, the others by rational interpolation: "
+                    f"error below {max(error, 1e-15):.1e} of the largest response, estimated (bound {bound:.1e})"
+                )
+        else:
+            values = self._direct(f, task, pivoted)
+        if pivoted:
+            few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
+            why = f"without pivoting the check failed (a residual above {BACKWARD:.0e})"
+            if system.multipliers:
+                why += ", or constraints cost half of the digits"
+            if model.members:
+                why += ", or a dynamic stiffness is unsymmetric there"
+            notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
+        return values, tuple(notes)
+
+    def _direct(self, f: np.ndarray, task: Task, pivoted: list[float]) -> np.ndarray:
+        """All frequencies solved; those that needed pivots are added to ``pivoted``."""
+        model, system = self.model, self._system
         try:
-            values, good = sweep(2 * np.pi * f, task.tell)
+            values, good = self._sweep(2 * np.pi * f, task.tell)
             stopped = False
         except Stopped as stop:
             values, good, stopped = stop.values, stop.solved, True
@@ -261,30 +318,6 @@ def _response(
                     raise Stopped(values, good) from None
             pivoted.extend(f[~good])
         return values
-
-    def samples(f: np.ndarray) -> np.ndarray:
-        with Task(model.name, "samples for interpolation", len(f), "frequencies") as some:
-            return direct(f, some)
-
-    notes = []
-    if bound > 0 and len(f) >= SIZES.interpolated_frequencies and sweep.cycles(len(f)) > SIZES.interpolated_cycles:
-        values, solved, error = interpolated(samples, f, unit, bound)
-        if not solved.all():
-            notes.append(
-                f"{np.count_nonzero(solved)} of {len(f)} frequencies solved, the others by rational interpolation: "
-                f"error below {max(error, 1e-15):.1e} of the largest response, estimated (bound {bound:.1e})"
-            )
-    else:
-        values = direct(f, task)
-    if pivoted:
-        few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
-        why = f"without pivoting the check failed (a residual above {BACKWARD:.0e})"
-        if system.multipliers:
-            why += ", or constraints cost half of the digits"
-        if model.members:
-            why += ", or a dynamic stiffness is unsymmetric there"
-        notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
-    return values, tuple(notes)
 
 
 def unconstrained(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix | None]:

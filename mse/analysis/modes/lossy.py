@@ -8,7 +8,7 @@ L. B. Rall, Numer. Math. 11 (1968) 38.  The eigenvalue is w^2, or s where there 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -173,8 +173,8 @@ class _Terms:
     def __init__(self, model: LinearModel):
         self.model, self.n = model, model.size
         given = weights(model, model.losses)
-        # the real part stays what it is, to the last bit: loss changes it nowhere
-        lost = model.stiffness_parts.total(given).imag if given else None
+        # the imaginary part alone: the real one stays what it is, to the last bit
+        lost = model.stiffness_parts._total(model.stiffness_parts._weights(given).imag) if given else None
         self.laws = law_stiffness(model, model.stiffness_parts, model.losses)
         self.dense = model.size <= _DENSE and not model.constraints.shape[0]
         form = (lambda a: a.toarray()) if self.dense else (lambda a: a.tocsc())
@@ -404,9 +404,8 @@ def _first_order(now: _Equations, then: _Equations, p: np.ndarray, x: np.ndarray
     coupling = np.maximum(np.abs(changes), np.abs(changes.T))
     apart = np.abs(p[:, None] - p)
     together = (coupling > _COUPLED * apart) & (coupling > _FELT * np.abs(p))
-    count, group = connected_components(together, directed=False)
     out, vectors = p + np.diag(changes), x.copy()
-    for on in (np.flatnonzero(group == g) for g in np.flatnonzero(np.bincount(group, minlength=count) > 1)):
+    for on in _groups(together):
         middle = p[on].mean()
         values, turn = np.linalg.eig(np.diag(p[on] - middle) + changes[np.ix_(on, on)])
         out[on], vectors[:, on] = middle + values, x[:, on] @ turn
@@ -466,12 +465,19 @@ def _real_where_largest(x: np.ndarray) -> np.ndarray:
 
 def _found_twice(model: LinearModel, p: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Which modes (m,) were found more than once: one eigenvalue and one vector."""
-    y = np.sqrt(np.abs(model.M.diagonal()))[:, None] * x
-    y = np.where(np.linalg.norm(y, axis=0) > 0.0, y, x)
-    y = y / np.linalg.norm(y, axis=0)
-    near = np.abs(p[:, None] - p) <= _EQUAL * np.abs(p)
-    count, group = connected_components(near, directed=False)
-    same = np.zeros(count, dtype=bool)
-    for g in np.flatnonzero(np.bincount(group, minlength=count) > 1):
-        same[g] = np.linalg.svd(y[:, group == g], compute_uv=False)[-1] <= _ALIKE
-    return same[group]
+    weight, twice = np.sqrt(np.abs(model.M.diagonal()))[:, None], np.zeros(len(p), dtype=bool)
+    for on in _groups(np.abs(p[:, None] - p) <= _EQUAL * np.abs(p)):
+        y = weight * x[:, on]
+        y = np.where(np.linalg.norm(y, axis=0) > 0.0, y, x[:, on])
+        twice[on] = np.linalg.svd(y / np.linalg.norm(y, axis=0), compute_uv=False)[-1] <= _ALIKE
+    return twice
+
+
+def _groups(together: np.ndarray) -> Iterator[np.ndarray]:
+    """The numbers of those that are together (m, m) with others, by group; mostly there are none."""
+    beside = np.flatnonzero((together & ~np.eye(len(together), dtype=bool)).any(axis=0))
+    if not len(beside):
+        return
+    group = connected_components(together, directed=False)[1]
+    for g in np.unique(group[beside]):
+        yield np.flatnonzero(group == g)

@@ -15,17 +15,20 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...elements.loss_laws import LossLaw
+from ...elements.loss_laws import LossLaw, slope_at_rest
 from ...elements.records import FIELD, LOADED
 from ...errors import ModelError
 from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
+from ...linear.losses import loss_factors
 from ...linear.members import with_losses
 from ...linear.part_blocks import blocks
 from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
-from ..frequency.response import frequency_response
+from ...numerics.recent import Recent
+from ...progress.tasks import SOLVING, Task
+from ..frequency.response import Prepared, frequency_response
 
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
@@ -36,6 +39,8 @@ _AT_ONCE = 1e6
 # K, of objects that have no temperature: the default of elements, by definition
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 ROOM = 300.0
+
+_ROWS = Recent(2)  # of two outputs in turn: each has the order of one elimination
 
 _NOTHING = "nothing in the model dissipates: there is no thermal noise"
 
@@ -80,6 +85,7 @@ class Rows:
             reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"), _known_curvatures=model._curvatures,
             _known_motions=model._allowed_motions if model.constraints.shape[0] else None,
         )  # fmt: skip
+        self._prepared: Prepared | None = None
 
     def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The row (f, k) on the coordinates numbered ``touched`` (k,), and responses (f, i) to the inputs."""
@@ -88,10 +94,14 @@ class Rows:
         names = [self._dual.outputs[k] for k in free] + self._inputs
         values = np.zeros((len(f), 0), dtype=complex)
         if names:
-            found = frequency_response(self._dual, f, outputs=names, bound=0.0, progress=False)
-            values = found.values[:, :, 0]
+            prepared = self._prepared
+            if prepared is None or prepared.names[1] != tuple(names):
+                self._prepared = prepared = Prepared(self._dual, None, names, loss_factors(self._dual, None))
+            with Task(self._dual.name, SOLVING, len(f), "frequencies", show=False) as task:
+                found = prepared(f, 0.0, task)[0]
+            values = found[:, :, 0]
             if len(self._dual.inputs) > 1:
-                values = values + 2j * np.pi * f[:, None] * found.values[:, :, 1]
+                values = values + 2j * np.pi * f[:, None] * found[:, :, 1]
         row, responses = np.split(values, [len(free)], axis=1)
         if len(held):
             own = self._reaction.toarray()[0, held - n]
@@ -140,17 +150,17 @@ def thermal(
             model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
         )
         return [], _silent(powers, set()) or [_NOTHING], response.values[:, 0]
-    if f[0] == 0.0 and (names := [*map(" / ".join, lossy.labels), *(m.label for m in members)]):
-        raise ModelError(
-            f"{model.name}: frequency number 0 is 0 Hz; expected frequencies above zero, since structural losses have no bound "
-            f"there: {', '.join(names[:4])}{' ...' * (len(names) > 4)}"
-        )
+    if f[0] == 0.0:
+        _refuse_endless(model, [" / ".join(x) for x in lossy.labels if np.isinf(slope_at_rest(loss[x]))], members)
     w = 2.0 * np.pi * f
-    row, responses = (Rows(model, output, loss, inputs) if rows is None else rows).at(f, every)
+    if rows is None:  # budgets of one model at other frequencies or temperatures
+        rows = _ROWS(model, lambda: Rows(model, output, loss, inputs), output, tuple(loss.items()), tuple(inputs))
+    row, responses = rows.at(f, every)
+    at_rest = w == 0.0  # there the limits of phi/w
     found: list[Thermal] = []
     negative = set()
     for parts, kind, per in (
-        (lossy, "structural", 1.0 / np.maximum(w, np.finfo(float).tiny)),
+        (lossy, "structural", 1.0 / np.where(at_rest, 1.0, w)),
         *((x, "viscous", np.ones_like(w)) for x in viscous),
     ):
         for label, density, feeds in zip(parts.labels, *parts.forms(row, every, per), strict=True):
@@ -158,7 +168,8 @@ def thermal(
                 negative.add(" / ".join(label))
                 continue
             if kind == "structural" and label in laws:
-                density = density * np.imag(factor_at(" / ".join(label), laws[label], w))
+                phi = np.imag(factor_at(" / ".join(label), laws[label], w))
+                density = density * np.where(at_rest, laws[label].slope_at_rest(), phi)
             found.append(Thermal(label, kind, density))
     for member in members:
         local = row @ member.motion.tocsc()[:, every].T
@@ -166,6 +177,17 @@ def thermal(
         for mechanism, power in _of_member(member, w, loss, local):
             found.append(Thermal((member.label, mechanism), "structural", per * power))
     return found, _silent(powers, negative), responses
+
+
+def _refuse_endless(model: LinearModel, losses: list[str], members: Sequence[DynamicMember]) -> None:
+    """ModelError at 0 Hz for loss factors that do not vanish there in proportion to frequency, and for members."""
+    names = [*losses, *(m.label for m in members)]
+    if names:
+        raise ModelError(
+            f"{model.name}: frequency number 0 is 0 Hz; expected frequencies above zero, since thermal noise has no bound there "
+            f"by losses that do not vanish in proportion to frequency: {', '.join(names[:4])}{' ...' * (len(names) > 4)}; leave "
+            "it out, or give laws that do, such as mse.Zener(relaxation, corner_hz)"
+        )
 
 
 def _silent(powers: set[str], negative: set[str]) -> list[str]:

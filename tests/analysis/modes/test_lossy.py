@@ -482,3 +482,22 @@ def test_laws_of_loss_are_the_same_by_sparse_matrices(monkeypatch):
     dense = model.modes(lossy=True).eigenvalues
     monkeypatch.setattr(followed, "_DENSE", 0)
     np.testing.assert_allclose(model.modes(lossy=True).eigenvalues, dense, rtol=1e-9)
+
+
+# -- work ------------------------------------------------------------------------------------------------------------------
+def test_modes_that_do_not_meet_are_not_searched_for_groups(monkeypatch):
+    system = mse.MSystem("rail", gravity=(0, 0, 0))
+    masses = [system.add(mse.RigidBody(f"mass{k}", mass=1.0, inertia=(1.0, 2.0, 3.0))) for k in range(2)]
+    stiffness = [100.0, 210.0, 330.0, 470.0, 640.0, 880.0]
+    system.add(mse.Bushing("first", stiffness=stiffness, loss=1e-3), between=(masses[0], system.ground))
+    system.add(mse.Bushing("second", stiffness=stiffness, loss=2e-3), between=(masses[1], masses[0]))
+    model = system.find_working_point().linearize()
+    asked = []
+    search = followed.connected_components
+    monkeypatch.setattr(followed, "connected_components", lambda *a, **k: (asked.append(a), search(*a, **k))[1])
+    model.modes(lossy=True)
+    assert not asked
+    together = np.eye(6, dtype=bool)
+    together[1, 4] = together[4, 1] = together[4, 5] = True  # one way is enough
+    assert [g.tolist() for g in followed._groups(together)] == [[1, 4, 5]]
+    assert len(asked) == 1

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import mpmath
 import numpy as np
 import pytest
+from counting import made_of
 
 import mse
 from example_scripts import example
 from mse import Pose
 from mse.analysis.frequency import response
+from mse.analysis.frequency.sweep import Sweep
 from mse.analysis.noise import thermal as noise
 from mse.analysis.noise.thermal import BOLTZMANN
 from mse.linear import part_blocks
+from mse.numerics.options import SIZES
 
 ROOM = 300.0
 
@@ -524,7 +528,9 @@ def test_the_temperature_of_a_body_behind_a_conductor_fluctuates_by_its_closed_f
 
 def test_a_conductor_between_two_temperatures_has_the_noise_of_both():
     first, second = 300.0, 280.0
-    noise = mse.HeatConductor("wall", conductance=0.1).fluctuation_matrix([], np.array([0.0, 0.0, first, second]))
+    noise = mse.HeatConductor("wall", conductance=0.1).fluctuation_matrix(
+        [], np.array([0.0, 0.0, first, second]), np.zeros(4)
+    )
     heat = np.array([0.0, 0.0, first, -second])
     assert heat @ noise @ heat / 4.0 == pytest.approx(0.1 * (first**2 + second**2) / 2.0)
     kept = np.array([0.0, 0.0, first, second])
@@ -533,7 +539,7 @@ def test_a_conductor_between_two_temperatures_has_the_noise_of_both():
 
 def test_efforts_without_a_noise_of_their_own_are_named():
     class Leak(mse.HeatConductor):
-        def fluctuation_matrix(self, frames, q):
+        def fluctuation_matrix(self, frames, q, v):
             return None
 
     system = mse.MSystem("bolometer", gravity=(0, 0, 0))
@@ -544,3 +550,111 @@ def test_efforts_without_a_noise_of_their_own_are_named():
     system.connect(leak.port("2"), room.port("heat"))
     budget = system.find_working_point().linearize().noise([1.0], "body.temperature")
     assert "the damping of leak follows from a power or an effort constraint" in " ".join(budget.notes)
+
+
+def test_budgets_of_one_model_prepare_its_rows_once_and_are_those_of_a_fresh_one(monkeypatch):
+    monkeypatch.setattr(SIZES, "few_coordinates", 0)
+    model = two_masses(damping=0.0)
+    made = made_of(monkeypatch, Sweep)
+    f, g = np.geomspace(0.1, 10.0, 30), np.geomspace(0.2, 3.0, 40)
+    first = model.noise(f, "probe.x")
+    again = model.noise(g, "probe.x")
+    assert len(made) == 1
+    warm = model.noise(g, "probe.x", loss=dict.fromkeys(model.losses, 0.01))
+    assert len(made) == 2
+    fresh = replace(model).noise(g, "probe.x")
+    np.testing.assert_array_equal(again.densities, fresh.densities)
+    assert np.all(warm.total > 0.0) and np.all(first.total > 0.0)
+    assert again.densities.base is not None  # what the thermal sources fill is not copied
+
+
+def test_a_relaxation_has_noise_at_rest_and_a_constant_loss_has_none_there():
+    """S(0) = 4 kB T D/(2 pi f_c k), since x/F is 1/k and phi/w goes to D/(2 pi f_c)."""
+    k, zener = 10.0 * (2 * np.pi) ** 2, mse.Zener(2e-3, 5.0)
+    white = 4.0 * BOLTZMANN * ROOM * 2e-3 / (2 * np.pi * 5.0) / k
+    for loss, times in ((zener, 1.0), (2.0 * zener, 2.0), (zener + mse.LossTable([1.0, 2.0], [0.0, 0.1], "hold"), 1.0)):
+        budget = oscillator(loss=loss).noise([0.0, 1e-6], "probe.x")
+        np.testing.assert_allclose(budget.total**2, times * white, rtol=1e-9)
+    closed = oscillator(loss=zener).noise([0.0, 1e-4], "probe.x")
+    assert closed.total[0] == pytest.approx(closed.total[1], rel=1e-7)
+    for loss in (1e-6, zener + 1e-6, lambda f: 1e-3 * f, mse.LossTable([1.0, 2.0], [1e-3, 0.1], "hold")):
+        with pytest.raises(mse.ModelError, match="0 Hz; expected frequencies above zero, .* guide / .*Zener"):
+            oscillator(loss=loss).noise([0.0, 1.0], "probe.x")
+
+
+def heated(*, voltage: float = 0.0, slope: float = 0.0) -> mse.MSystem:
+    """A heater in a box that loses heat to a room at 300 K, between a supply and a capacitor, or without one."""
+    system = mse.MSystem("box")
+    supply = system.add(mse.VoltageSource("supply", voltage=voltage))
+    heater = system.add(mse.Heater("heater", resistance=10.0, slope=slope, temperature=300.0))
+    box = system.add(mse.HeatCapacity("box", capacity=0.5, temperature=300.0))
+    wall = system.add(mse.HeatConductor("wall", conductance=0.08))
+    room = system.add(mse.TemperatureSource("room", temperature=300.0))
+    system.connect(heater.port("heat"), box.port("heat"), wall.port("1"))
+    system.connect(wall.port("2"), room.port("heat"))
+    if voltage:
+        system.connect(supply.port("+"), heater.port("+"))
+        system.connect(supply.port("-"), heater.port("-"), system.earth)
+        return system
+    capacitor = system.add(mse.Capacitor("capacitor", capacitance=1e-3))
+    system.connect(supply.port("+"), heater.port("+"))
+    system.connect(heater.port("-"), capacitor.port("+"))
+    system.connect(capacitor.port("-"), supply.port("-"), system.earth)
+    return system
+
+
+def test_a_heater_without_a_current_has_the_noise_of_a_resistor_at_its_temperature():
+    """S = 4 kB T R/|1/C + i w R|^2 of the charge of a capacitor behind it."""
+    f = np.array([0.1, 15.0, 100.0])
+    budget = heated().find_working_point().linearize().noise(f, "capacitor.charge")
+    expected = np.sqrt(4.0 * BOLTZMANN * 300.0 * 10.0) / np.abs(1e3 + 2j * np.pi * f * 10.0)
+    np.testing.assert_allclose(budget["heater", "damping"], expected, rtol=1e-9)
+    assert not budget.notes
+
+
+@pytest.mark.parametrize("slope", [0.0, 4e-3])
+def test_what_the_noise_of_a_heater_feeds_into_its_current_is_taken_from_its_heat(slope):
+    """C T' = U^2/R(T) - G (T - T0) + (2 v0 - v0) u: the voltage u changes the current by u/R, and gives v0 u to the circuit."""
+    point = heated(voltage=6.0, slope=slope).find_working_point()
+    hot, current = point.potentials["box.heat"], point.flows["heater.charge"]
+    resistance = 10.0 * (1.0 + slope * (hot - 300.0))
+    f = np.array([1e-3, 1e-2, 1.0])
+    budget = point.linearize().noise(f, "box.temperature")
+    leak = 0.08 + current**2 * 10.0 * slope  # U^2/R falls where R grows
+    expected = current * np.sqrt(4.0 * BOLTZMANN * hot * resistance) / np.abs(leak + 2j * np.pi * f * 0.5)
+    np.testing.assert_allclose(budget["heater", "damping"], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("eddy", [0.0, 2.0])
+def test_a_shorted_voice_coil_has_the_noise_of_its_resistances_at_its_temperature(eddy):
+    """S_x = 4 kB T Re c/|k - m w^2 + i w c|^2 for c = Bl^2/(R + i w L2 R2/(R2 + i w L2))."""
+    system = mse.MSystem("shaker", gravity=(0, 0, 0))
+    table = system.add(mse.RigidBody("table", mass=0.5, inertia=1e-3))
+    system.add(mse.Prismatic("guide", stiffness=1000.0), between=(table, system.ground))
+    more = {"eddy_inductance": 1e-2, "eddy_resistance": eddy} if eddy else {}
+    coil = mse.VoiceCoil("coil", bl=8.0, resistance=4.0, temperature=77.0, **more)
+    system.add(coil, between=(system.ground, table))
+    system.add(mse.VoltageSource("source"))
+    system.connect("source.+", "coil.+")
+    system.connect("source.-", "coil.-", system.earth)
+    system.add(mse.PositionSensor("probe"), between=(table, system.ground))
+    f = np.array([1.0, 7.0, 50.0])
+    s = 2j * np.pi * f
+    impedance = 4.0 + (s * 1e-2 * eddy / (eddy + s * 1e-2) if eddy else 0.0)
+    drag = 64.0 / impedance
+    expected = np.sqrt(4.0 * BOLTZMANN * 77.0 * drag.real) / np.abs(1000.0 + 0.5 * s**2 + s * drag)
+    found = system.find_working_point().linearize().noise(f, "probe.z")
+    np.testing.assert_allclose(found.total, expected, rtol=1e-9)
+
+
+def test_classes_that_lose_energy_have_a_temperature():
+    losing = [cls for cls in vars(mse).values() if isinstance(cls, type) and issubclass(cls, mse.MObject)]
+    losing = [cls for cls in losing if cls.defines("dissipation") or cls.defines("dynamic_stiffness") or cls.mechanisms]
+    assert mse.VoiceCoil in losing and mse.Resistor in losing
+    assert [cls.__name__ for cls in losing if "temperature" not in cls.declared_parameters] == []
+
+    class Shunted(mse.PlateCapacitor):
+        def dissipation(self, frames, q, v):
+            return 0.5 * v[0] ** 2
+
+    assert Shunted.temperature.default == 300.0
