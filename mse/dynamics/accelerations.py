@@ -393,7 +393,7 @@ class Constrained:
             except LinAlgError:
                 pass
         values, vectors = eigh(self._inner)
-        heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
+        heavy = values > self._rounded(values)
         self.equations.massless |= not heavy.all()
         along = vectors.T @ force
         bare = np.abs(along[~heavy])
@@ -401,12 +401,16 @@ class Constrained:
             self._refuse(vectors[:, ~heavy][:, int(bare.argmax())], float(bare.max()))
         return vectors[:, heavy] @ (along[heavy] / values[heavy])
 
+    def _rounded(self, values: np.ndarray) -> float:
+        """The largest mass that may be rounding, of those (k,) along motions; the motions themselves are rounded, too."""
+        little = left_by_rounding(len(values))
+        return little * max(values.max(initial=0.0), little * np.abs(self.mass).max(initial=0.0))
+
     @cached_property
     def _factor(self) -> tuple:
-        values = self._inner.diagonal()
         factor = cho_factor(self._inner)
         pivots = factor[0].diagonal() ** 2
-        if pivots.min() <= left_by_rounding(len(values)) * values.max():
+        if pivots.min() <= self._rounded(self._inner.diagonal()):
             raise LinAlgError("no mass")
         return factor
 
