@@ -267,9 +267,9 @@ class Equations:
             self.inputs,
             -np.concatenate([terms.bend, bend]),
         )
-        if not inputs.motors:
+        if not inputs.motors and not inputs.held:
             return system.solve(terms.force, right), terms
-        right[: len(terms.bend)] += inputs.accelerations(time)
+        right += np.append(inputs.accelerations(time), inputs.flow_rates(time, 1))
         a = system.solve(terms.force, right)
         # only constraints that move do work
         return a, terms._replace(driven=terms.driven + float(v @ (terms.mass @ a - terms.force)))
@@ -280,7 +280,7 @@ class Equations:
         if self.inputs.motors:
             found = found - self.inputs.rates(time)
         rows, _ = self.flow_rows(here, v)
-        return found if rows is None else np.append(found, rows @ v)
+        return found if rows is None else np.append(found, rows @ v - self.inputs.flow_rates(time))
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""

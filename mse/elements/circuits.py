@@ -206,7 +206,7 @@ class CurrentSource(_OfCharge):
 
     The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point.  In linear
     models the input is a ``charge``; its rate is the current that is added.  The response to a current is therefore the response
-    to the charge divided by ``2j pi f``.
+    to the charge divided by ``2j pi f``.  Large motions take a ``current`` as well, which adds to I and may jump.
 
     Examples
     --------
@@ -221,6 +221,20 @@ class CurrentSource(_OfCharge):
 
     def constraint(self, frames, q):
         return [q[0]]
+
+    def reaction_map(self, frames):
+        return np.ones((1, 1))
+
+
+class HeldCurrent(_OfCharge):
+    """A :class:`CurrentSource` in a motion that is given its ``current`` over time, whose integral is not known ahead."""
+
+    current: Real = Real("I", unit="A", default=0.0)
+
+    reaction_outputs = (Channel("voltage", "V"),)
+
+    def flow_constraint(self, frames, q, v):
+        return [v[0]]
 
     def reaction_map(self, frames):
         return np.ones((1, 1))
