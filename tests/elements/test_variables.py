@@ -227,6 +227,37 @@ def test_efforts_without_equations_are_refused(cls, words):
         system.find_working_point()
 
 
+class Fan(mse.MObject):
+    """24 V through 8 ohm; the current turns a fan by 0.05 N m/A, which nothing but its inertia and drag balances."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C"), mse.coordinate("angle", unit="rad"))
+    effort_names = ("torque",)
+
+    def energy(self, frames, q):
+        return -24.0 * q[0]
+
+    def kinetic(self, frames, q, v):
+        return 1e-3 * v[1] ** 2
+
+    def dissipation(self, frames, q, v):
+        return 4.0 * v[0] ** 2 + 0.5e-3 * v[1] ** 2
+
+    def power(self, frames, q, v, given):
+        return given.e[0] * v[1]
+
+    def effort_constraint(self, frames, q, v, given):
+        return given.e[0] - 0.05 * v[0]
+
+
+def test_what_a_current_turns_for_ever_is_named():
+    """Not the charge: its 24 V are balanced by the resistance.  The torque is 0.05*24/8 N m."""
+    system = mse.MSystem("thesis")
+    system.add(Fan("fan"))
+    with pytest.raises(mse.ModelError, match=r"nothing balances 0\.15 N m on fan\.angle; expected a stiffness"):
+        system.find_working_point()
+
+
 class Mirror(mse.MObject):
     """A current mirror: at "2+" flows 3 times what flows at "1+", whatever the voltage there, which no row of it has."""
 
