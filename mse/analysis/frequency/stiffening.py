@@ -10,11 +10,12 @@ from ...numerics.ordering import Elimination
 from .equations import Polynomial
 
 # Entries of a row of constraints that is taken as it is, and of the sums that a longer one is made of; joints have up to 12.  A
-# star of 600 branches takes 0.1 s with 6 to 24, 0.15 s with 48 (tests/analysis/frequency/test_stiffening.py::
-# test_a_star_of_branches_at_one_source_is_swept_in_linear_work).
+# star of 600 branches takes 0.1 s with 6 to 24, 0.15 s with 48
+# (tests/analysis/frequency/test_stiffening.py::test_a_star_of_branches_at_one_source_is_swept_in_linear_work).
 _LONGEST = 24
-# Of the stiffness that other constraints get.  Sums get stiffness from their terms as soon as these are eliminated.  With 1 the
-# response of that star loses a digit, with a hundredth of this none.
+# Of the stiffness that other constraints get: sums get stiffness from their terms as soon as these are eliminated.  With 1 the
+# response of that star loses a digit; from 1e-2 to 1e-5 it loses none
+# (tests/analysis/frequency/test_stiffening.py::test_a_star_of_branches_at_one_source_is_swept_in_linear_work).
 _OF_SUMS = 1e-3
 
 
