@@ -277,9 +277,9 @@ class Equations:
             self.inputs,
             -np.concatenate([terms.bend, bend]),
         )
-        if not inputs.motors:
+        if not inputs.motors and not inputs.held:
             return system.solve(terms.force, right), terms
-        right[: len(terms.bend)] += inputs.accelerations(time)
+        right += np.append(inputs.accelerations(time), inputs.flow_rates(time, 1))
         a = system.solve(terms.force, right)
         # only constraints that move do work
         return a, terms._replace(driven=terms.driven + float(v @ (terms.mass @ a - terms.force)))
@@ -290,7 +290,7 @@ class Equations:
         if self.inputs.motors:
             found = found - self.inputs.rates(time)
         rows, _ = self.flow_rows(here, v)
-        return found if rows is None else np.append(found, rows @ v)
+        return found if rows is None else np.append(found, rows @ v - self.inputs.flow_rates(time))
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""
@@ -409,7 +409,7 @@ class Constrained:
             except LinAlgError:
                 pass
         values, vectors = eigh(self._inner)
-        heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
+        heavy = values > self._rounded(values)
         self.equations.massless |= not heavy.all()
         along = vectors.T @ force
         bare = np.abs(along[~heavy])
@@ -417,12 +417,16 @@ class Constrained:
             self._refuse(vectors[:, ~heavy][:, int(bare.argmax())], float(bare.max()))
         return vectors[:, heavy] @ (along[heavy] / values[heavy])
 
+    def _rounded(self, values: np.ndarray) -> float:
+        """The largest mass that may be rounding, of those (k,) along motions; the motions themselves are rounded, too."""
+        little = left_by_rounding(len(values))
+        return little * max(values.max(initial=0.0), little * np.abs(self.mass).max(initial=0.0))
+
     @cached_property
     def _factor(self) -> tuple:
-        values = self._inner.diagonal()
         factor = cho_factor(self._inner)
         pivots = factor[0].diagonal() ** 2
-        if pivots.min() <= left_by_rounding(len(values)) * values.max():
+        if pivots.min() <= self._rounded(self._inner.diagonal()):
             raise LinAlgError("no mass")
         return factor
 

@@ -283,10 +283,10 @@ class _Steps:
                 rows[count:] = flows
             rows = (rows / m.lengths[:, None] / metric)[m.chosen]
             off = rows @ y.v
-            if inputs.motors:
-                moved = inputs.rates(t) / m.lengths[:count]
-                off[: len(held)] -= moved[held]
-                driven -= float(y.velocity[: len(held)] @ moved[held])
+            if inputs.motors or inputs.held:
+                moved = (np.append(inputs.rates(t), inputs.flow_rates(t)) / m.lengths)[m.chosen]
+                off -= moved
+                driven -= float(y.velocity @ moved)
         gap = here.residual[held] / m.lengths[held] if len(held) else np.zeros(0)
         flow = y.v + rows[: len(held)].T @ y.position
         for turn, w in zip(x[: self._bodies].reshape(-1, 6), flow[: self._bodies].reshape(-1, 6), strict=True):

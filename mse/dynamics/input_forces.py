@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..elements import laws
-from ..elements.circuits import CurrentSource
+from ..elements.circuits import CurrentSource, HeldCurrent
+from ..elements.flows import flow_count
 from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
@@ -25,7 +26,8 @@ class InputForces:
     """The inputs that are given, with their ``names``, ``units`` and forces on the coordinates of a system.
 
     ``motors`` are those that prescribe motions, with the numbers of their constraints, by name, and ``motor_units``; samples of
-    them are at ``times``.  Charges of current sources are among them.
+    them are at ``times``.  Charges of current sources are among them.  ``held`` are the currents that sources hold, with the
+    numbers of their flow constraints.
     """
 
     def __init__(self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None):
@@ -37,12 +39,16 @@ class InputForces:
             if el.obj.role == "free"
             for k, c in enumerate(el.obj.inputs)
         }
-        motors = dict(self._motors())
+        motors, currents = dict(self._motors()), dict(self._currents())
         units = {name: own[2] for name, own in known.items()} | {name: own[1] for name, own in motors.items()}
+        units |= dict.fromkeys(currents, "A")
         for name in given:
             find(self._label, "input", name, units)
         self.names, self.units = tuple(given), tuple(units[name] for name in given)
-        self._forces = {n: (self._function(n, given[n]), *known[n][:2]) for n in given if n not in motors}
+        self._values = {n: self._function(n, given[n]) for n in given if n not in motors}
+        self._forces = {n: known[n][:2] for n in self._values if n not in currents}
+        self.held = {n: row for n, (row, _) in currents.items()}
+        self._steady = np.array([current for _, current in currents.values()])
         self._signals = {name: Signal(self._label, name, given[name], times) for name in given if name in motors}
         # currents (A) of sources by name, of which charges grow from the values that they have at the beginning
         self.currents = {
@@ -66,6 +72,16 @@ class InputForces:
                         at = el.obj.drives[channel.name][0] if channel.name in el.obj.drives else 0.0
                         yield f"{el.path}.{channel.name}", (int(rows[k]), channel.unit, at)
 
+    def _currents(self):
+        """Names of the currents that sources hold, the number of the flow constraint, and the current (A) without an input."""
+        self._flow_count = 0
+        for kind in self._assembly.topology.kinds:
+            if kind.cls.defines("flow_constraint"):
+                for el in (self._assembly.topology.elements[k] for k in kind.members):
+                    if isinstance(el.obj, HeldCurrent):
+                        yield f"{el.path}.current", (self._flow_count, el.obj.current)
+                    self._flow_count += flow_count(el.obj)
+
     def _function(self, name: str, value: Any) -> Callable[[float], float]:
         if callable(value):
             return value
@@ -87,8 +103,8 @@ class InputForces:
 
     @property
     def functions(self) -> list[Callable[[float], float]]:
-        """The forces that are functions of time, not numbers."""
-        return [partial(self._force, name) for name in self._forces if callable(self.given[name])]
+        """The forces and held currents that are functions of time, not numbers."""
+        return [partial(self._force, name) for name in self._values if callable(self.given[name])]
 
     @property
     def varying(self) -> dict[str, Callable[[float], float]]:
@@ -105,7 +121,7 @@ class InputForces:
         ])  # fmt: skip
 
     def _force(self, name: str, time: float) -> float:
-        value = called(self._label, f"input {name!r}", "a function of t in s", self._forces[name][0], time)
+        value = called(self._label, f"input {name!r}", "a function of t in s", self._values[name], time)
         return number(self._label, f"input {name!r} at t = {time:g} s", value)
 
     def forces(self, time: float, here: Evaluation) -> np.ndarray:
@@ -132,7 +148,7 @@ class InputForces:
 
     def _on_coordinates(self, name: str, value: float, here: Evaluation) -> np.ndarray:
         a, at = self._assembly, here.configuration
-        _, el, column = self._forces[name]
+        el, column = self._forces[name]
         out = np.zeros(a.size + 6)  # the ground first
         along = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))[:, column]
         own = value * along
@@ -184,6 +200,15 @@ class InputForces:
     def rates(self, time: float) -> np.ndarray:
         """Rates (m,) of the residuals."""
         return self._on_constraints(self._three(time)[:, 1])
+
+    def flow_rates(self, time: float, order: int = 0) -> np.ndarray:
+        """Rates (f,) of the flow constraints, zero but where currents are held; with ``order`` 1 their changes in a second."""
+        out = np.zeros(self._flow_count)
+        if self.held:
+            value = self._rate if order else self._force
+            given = [value(name, time) if name in self.given else 0.0 for name in self.held]
+            out[[*self.held.values()]] = given if order else self._steady + given
+        return out
 
     def accelerations(self, time: float) -> np.ndarray:
         """Second derivatives (m,) of the residuals."""

@@ -12,9 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..elements.coordinates import flowing
 from ..errors import ModelError
-from ..numerics.precision import EPS, NOTHING
+from ..model.evaluation import Evaluation
+from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from .accelerations import Equations
+from .charts import permitted
 from .explicit import Stepper
 from .implicit import ImplicitStepper
 from .moments import Moment, Step
@@ -100,14 +103,18 @@ class Jumps:
         """Whether an input is another one right behind a time (s)."""
         later = float(np.nextafter(time, np.inf))
         pairs = ((f(time), f(later)) for f in self._functions)
-        return any(abs(b - a) > _JUMP * max(abs(a), abs(b)) for a, b in pairs)
+        return any(abs(b - a) > max(_JUMP * max(abs(a), abs(b)), _FAINT) for a, b in pairs)
 
     def behind(self, moment: Moment, time: float) -> Moment:
         """The moment behind a jump, where nothing has moved."""
         e, state, v = self.equations, moment.state, moment.v
+        here = e.evaluation(state, time)
+        _refuse_kept(e, here, v, time)
         if e.implicit:
-            here, v = settled(e, e.evaluation(state, time), v, time, self._given)
+            here, v = settled(e, here, v, time, self._given)
             state = here.state
+        elif e.inputs.held:
+            v = permitted(e, here, v, time)
         return Moment(time, state, v, moment.damped, moment.driven)
 
     def _ahead(self, begin: float, end: float) -> tuple[float, float] | None:
@@ -117,6 +124,27 @@ class Jumps:
             while (jump := largest_jump(function, begin, end)) is not None:
                 found, end = jump, jump[0]
         return found
+
+
+def _refuse_kept(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:
+    """Refuse jumps of currents that no rate without mass can follow, as where a coil is in series with their source."""
+    if not e.inputs.held:
+        return
+    off, rows, mass = e.drift(here, v, time), e.rows(here, v), e.mass(here)
+    names = e.topology.coordinate_names
+    light = flowing(names) & ~mass.any(axis=1)
+    left = off - rows[:, light] @ np.linalg.lstsq(rows[:, light], off, rcond=DEPENDENT)[0]
+    if np.abs(left).max(initial=0.0) <= DEPENDENT * np.abs(off).max(initial=0.0):
+        return
+    change = np.where(light | ~flowing(names), 0.0, np.abs(permitted(e, here, v, time) - v))
+    kept = [str(names[k]) for k in np.flatnonzero(change > DEPENDENT * change.max())]
+    count = len(off) - len(e.inputs.flow_rates(time))
+    jumps = [f"input {n!r} by {-off[count + k]:.4g} A" for n, k in e.inputs.held.items() if off[count + k]]
+    raise ModelError(
+        f"{e.topology.label}: {', '.join(jumps)} would change at once at t = {time:.6g} s, where the current of "
+        f"{', '.join(kept)} cannot; expected another way for the current; connect a Resistor in parallel with it, or round off "
+        "the jump"
+    )
 
 
 def hides(function: Callable[[float], float], nodes: np.ndarray, samples: np.ndarray) -> bool:

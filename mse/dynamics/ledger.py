@@ -55,11 +55,14 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
         if not g.cls.defines("power") and (without := g.without_energy).any():
             add(g, -g.evaluate(at, 1)[1] * without[:, None])
     found |= {name: float(force @ v) for name, force in inputs.each_force(moment.time, here).items()}
-    if inputs.motors:
+    if inputs.motors or inputs.held:
         acceleration, terms = e.accelerations(here, v, moment.time)
         multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
-        rates = inputs.rates(moment.time)
-        found |= {name: -float(multipliers[row] * rates[row]) for name, row in inputs.motors.items()}
+        rates = np.append(inputs.rates(moment.time), inputs.flow_rates(moment.time))
+        rows = inputs.motors | {
+            name: len(multipliers) - len(inputs.flow_rates(0.0)) + k for name, k in inputs.held.items()
+        }
+        found |= {name: -float(multipliers[row] * rates[row]) for name, row in rows.items()}
     return found
 
 

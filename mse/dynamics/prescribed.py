@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 
 from ..elements.base import MObject
+from ..elements.circuits import CurrentSource, HeldCurrent
 from ..elements.joints import Fixed, Joint
 from ..errors import ModelError
 from ..model.topology import Topology
@@ -165,10 +166,18 @@ class Signal:
 
 
 def with_drives(topology: Topology, inputs: Sequence[str], outputs: Sequence[str]) -> Topology:
-    """The system with joints in place of the position actuators that have inputs, and of the force sensors that are read."""
+    """The system with joints in place of the position actuators that have inputs, and of the force sensors that are read.
+
+    Current sources with a current as an input hold it, and no charge.
+    """
     others: dict[str, MObject] = {}
     for path, own in _by_path(inputs).items():
-        if path in topology.places and topology.elements[topology.places[path]].obj.role == "drive":
+        if path not in topology.places:
+            continue
+        obj = topology.elements[topology.places[path]].obj
+        if isinstance(obj, CurrentSource) and own == ["current"]:
+            others[path] = HeldCurrent(obj.name, current=obj.current)
+        elif obj.role == "drive":
             turns = tuple(a for a in ("ax", "ay", "az") if a in own)
             free = (
                 "x",

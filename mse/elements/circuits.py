@@ -74,7 +74,11 @@ class Capacitor(_OfCharge):
 
 
 class Inductor(_OfCharge):
-    """A coil, ``T = L v^2/2``: the potential falls by ``L v'`` from "+" to "-".
+    """A coil, ``T = L v^2/2 - flux v``: the potential falls by ``L v'`` from "+" to "-".
+
+    In a loop of coils that no resistance is in, as of a superconductor, nothing changes the flux linkage.  At the working point
+    it is the sum of each ``flux`` in the loop, and the currents follow from that: ``flux/L`` in a coil whose ports are
+    connected to each other.  Anywhere else the ``flux`` changes nothing.
 
     Examples
     --------
@@ -83,9 +87,10 @@ class Inductor(_OfCharge):
     """
 
     inductance: Real = Real("L", unit="H", above=0.0)
+    flux: Real = Real("flux that a loop without resistance keeps", unit="Wb", default=0.0)
 
     def kinetic(self, frames, q, v):
-        return 0.5 * self.inductance * v[0] ** 2
+        return 0.5 * self.inductance * v[0] ** 2 - self.flux * v[0]
 
 
 class Coupling(Real):
@@ -201,7 +206,7 @@ class CurrentSource(_OfCharge):
 
     The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point.  In linear
     models the input is a ``charge``; its rate is the current that is added.  The response to a current is therefore the response
-    to the charge divided by ``2j pi f``.
+    to the charge divided by ``2j pi f``.  Large motions take a ``current`` as well, which adds to I and may jump.
 
     Examples
     --------
@@ -216,6 +221,20 @@ class CurrentSource(_OfCharge):
 
     def constraint(self, frames, q):
         return [q[0]]
+
+    def reaction_map(self, frames):
+        return np.ones((1, 1))
+
+
+class HeldCurrent(_OfCharge):
+    """A :class:`CurrentSource` in a motion that is given its ``current`` over time, whose integral is not known ahead."""
+
+    current: Real = Real("I", unit="A", default=0.0)
+
+    reaction_outputs = (Channel("voltage", "V"),)
+
+    def flow_constraint(self, frames, q, v):
+        return [v[0]]
 
     def reaction_map(self, frames):
         return np.ones((1, 1))

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..errors import ModelError
 from ..validation.arguments import shown
 from .coordinates import EFFORT, GENERALIZED, Coordinate
-from .differentiation import Given, MovingFrame
+from .differentiation import Given, MovingFrame, moving, somewhere
 
 _GIVEN = "(frames, q, v, given), frames with o, U, v, w"
 # names of variables, the law that decides them, what it gives for each, and their domain
@@ -117,6 +119,39 @@ def _equations(obj: Any, q: Any, given: Any) -> Sequence:
             f"of its efforts {', '.join(obj.effort_names)}"
         )
     return found
+
+
+def refuse_missing(obj: Any) -> None:
+    """Refuse an effort that is in no row of the effort_constraint of its object, where a row has no flow either to decide it.
+
+    A row of flows alone may decide an effort, as that of an amplifier's input, through which nothing flows.
+    """
+    n, count = 6 * len(obj.frame_names) + len(obj.coordinate_names), len(obj.effort_names)
+    first = len(obj._without_variables)
+    rng, frames = np.random.default_rng(0), somewhere(obj)
+    q, rates, other = rng.uniform(0.5, 1.5, (3, n))
+
+    def rows(e: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        moved, v = moving(frames, rates)
+        given = Given(moved, v, e, q[first + count : len(obj.coordinate_names)])
+        return np.array([float(x) for x in _equations(obj, q[: len(obj.coordinate_names)], given)])
+
+    try:
+        with np.errstate(all="ignore"):
+            e = rng.uniform(0.5, 1.5, count)
+            before = rows(e, rates)
+            missing = [
+                k for k in range(count) if np.array_equal(rows(e + 0.1 * (np.arange(count) == k), rates), before)
+            ]
+            idle = np.flatnonzero(rows(1.1 * e, other) == before) if missing else ()
+    except (ArithmeticError, ValueError):  # a law that is undefined there
+        return
+    if len(idle):
+        raise ModelError(
+            f"{obj.label}: its effort {obj.effort_names[missing[0]]} is in no row of its effort_constraint, and row {idle[0]} "
+            "has neither efforts nor flows; expected an equation that decides the effort; leave it out, or hold the flow by a "
+            "flow_constraint, whose multiplier is the effort; write a constraint for charges and positions"
+        )
 
 
 def _imbalance(obj: Any, q: Any, given: Any, actual: Any) -> list:

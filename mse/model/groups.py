@@ -9,9 +9,11 @@ import numpy as np
 
 from ..elements import laws
 from ..elements.base import FramePose
+from ..elements.definitions import of_mse
 from ..elements.law_record import Shape, bounded
 from ..elements.recorded_laws import Together, derived, power_forces, split
 from ..elements.records import GEOMETRIC, LOADED
+from ..elements.variables import refuse_missing
 from ..errors import ModelError
 from ..kernels.jit import writable
 from .columns import by_column, parameters_of
@@ -65,6 +67,9 @@ class Group:
             self.parameters = parameters_of(objects)
         shape = Shape(self.frames.shape[1], self.internal.shape[1])
         values = {"energy": 1, "constraint": kind.constraint_count, "power": shape.size}
+        if cls.effort_names and not of_mse(cls):
+            for obj in objects:
+                refuse_missing(obj)
         self._records = {
             law: Together(objects, law, shape._replace(values=m)) for law, m in values.items() if derived(cls, law)
         }
@@ -142,6 +147,10 @@ class Group:
         if not self.cls.defines("kinetic"):
             return np.zeros_like(rates)
         return self._together("momenta", 1 + rates.shape[1]).evaluate(self.columns(at), rates, 1)[0][:, 1:]
+
+    def masses(self, at: Configuration, rates: np.ndarray) -> np.ndarray:
+        """Second derivatives (E, n, n) of kinetic coenergies by velocities, at some rates (E, n)."""
+        return self._together("kinetic", 1).evaluate(self.columns(at), rates, 2)[2]
 
     def powered(self, at: Configuration, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By how much forces (E, n) of powers differ at some rates (E, n) from those at rest, and their slopes (E, n, n)."""

@@ -62,14 +62,18 @@ def shortest(slopes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def unbalanced(slopes: np.ndarray, forces: np.ndarray) -> int | None:
     """Where most of forces (m,) acts along motions on which no unknown has an influence: those whose slopes (m, n) vanish."""
+    motion = unbalanced_motion(slopes, forces)
+    return None if motion is None else int(np.abs(motion * forces).argmax())
+
+
+def unbalanced_motion(slopes: np.ndarray, forces: np.ndarray) -> np.ndarray | None:
+    """That of these motions (m,) along which most of the forces acts; None if they do on none."""
     slopes = slopes / _or_one(np.linalg.norm(slopes, axis=0))
     lengths = _or_one(np.linalg.norm(slopes, axis=1))
     motions = null_space((slopes / lengths[:, None]).T, rcond=DEPENDENT) / lengths[:, None]
     work = motions * forces[:, None]
     along = np.abs(work.sum(axis=0)) / _or_one(np.abs(work).sum(axis=0))
-    if along.max(initial=0.0) <= DEPENDENT:
-        return None
-    return int(np.abs(work[:, along.argmax()]).argmax())
+    return motions[:, along.argmax()] if along.max(initial=0.0) > DEPENDENT else None
 
 
 def undetermined(slopes: np.ndarray) -> np.ndarray:

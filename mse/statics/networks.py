@@ -21,8 +21,8 @@ from ..model.assembly import ALL, Assembly
 from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation
 from ..model.groups import Group
-from ..numerics.precision import EPS
-from ..numerics.scaled_newton import Left, solved, unbalanced, undetermined
+from ..numerics.precision import DEPENDENT, EPS
+from ..numerics.scaled_newton import Left, solved, unbalanced_motion, undetermined
 
 # Of the terms of each equation.  With 1e-13 and 1e-11 tests/elements/test_heat.py passes.
 _SETTLED = 1e-12
@@ -206,10 +206,16 @@ class Network:
         count, label = len(self.names), self.assembly.topology.label
         begin = f"{label}: no steady state was found of the network of {some(self.names)}"
         given = self._forces(*self._at(self.state.q[self.chosen], np.zeros(count)))[0]
-        if (k := unbalanced(left.slopes[:count], given)) is not None:
+        if (motion := unbalanced_motion(left.slopes[:count], given)) is not None:
+            k = int(np.abs(motion * given).argmax())
+            # what stands still and feels nothing, such as a fan that a current turns, lacks a force, not what drives it
+            idle = self.rests[~left.slopes[:, : len(self.rests)].any(axis=0)]
+            idle = idle[np.abs(motion[idle]) > DEPENDENT * np.abs(motion).max()]
+            k = int(idle[0]) if len(idle) else k
+            force = f"{-(motion @ given) / motion[k]:.3g} {self.names[k].effort_unit}"
             raise ModelError(
-                f"{begin}: nothing balances {-given[k]:.3g} {self.names[k].effort_unit} on {self.names[k]}; expected a "
-                "stiffness, a resistance, or an effort that follows from its effort_constraint; hold it, or take the force away"
+                f"{begin}: nothing balances {force} on {self.names[k]}; expected a stiffness, a resistance, or an effort that "
+                "follows from its effort_constraint; hold it, or take the force away"
             )
         worst = int(left.off[:count].argmax())
         expected = (

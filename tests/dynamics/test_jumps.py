@@ -1,5 +1,6 @@
 """Motions under inputs that jump: steps end there, and what has no mass goes on with other rates."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -260,3 +261,65 @@ def test_a_force_that_a_hinge_takes_leaves_a_pendulum_at_rest():
     inputs = {"push.fx": lambda t: np.sin(3.0 * t)}
     run = system.simulate(duration=20.0, dt=0.05, inputs=inputs, progress=False)
     assert np.abs(run["hinge.angle"]).max() < 1e-9 and run.steps < 200
+
+
+# -- currents -------------------------------------------------------------------------------------------------------------
+def fed(*branches, current=0.0):
+    """A source between earth and "a", from which branches go."""
+    return wired(mse.MSystem("fed"), (mse.CurrentSource("source", current=current), "0", "a"), *branches)
+
+
+def step_at(on, value):
+    return lambda t: value if t >= on else 0.0
+
+
+def test_a_current_that_is_switched_on_charges_a_capacitor_beside_a_resistor():
+    """``q = R C i (1 - exp(-t/RC))``, to which a steady current adds its own."""
+    branches = lambda: ((mse.Resistor("r", resistance=R), "a", "0"), (mse.Capacitor("c", capacitance=C), "a", "0"))
+    run = partial(fed(*branches()).simulate, dt=R * C / 10, rtol=1e-9, progress=False)
+    whole = run(duration=3 * R * C, inputs={"source.current": (inputs := step_at(0.35 * R * C, 0.02))})
+    right = np.where(whole.time >= 0.35 * R * C, 0.02 * R * C * -np.expm1(0.35 - whole.time / (R * C)), 0.0)
+    np.testing.assert_allclose(whole["c.charge"], right, atol=1e-9 * 0.02 * R * C)
+    np.testing.assert_allclose(whole["source.charge"][-1], 0.02 * 2.65 * R * C, rtol=1e-9)
+    assert np.abs(whole.energy["unaccounted"]).max() < 1e-9 * whole.energy["driven"].max()
+    first = run(duration=R * C, inputs={"source.current": inputs})
+    rest = run(duration=2 * R * C, inputs={"source.current": inputs}, start=first.final_state)
+    np.testing.assert_array_equal(rest["c.charge"], whole["c.charge"][10:])
+    steady = fed(*branches(), current=0.01).simulate(
+        duration=3 * R * C,
+        dt=R * C / 10,
+        inputs={"source.current": inputs},
+        rtol=1e-9,
+        progress=False,
+        outputs=["c.charge", "source.voltage"],
+    )
+    right = right + 0.01 * R * C * -np.expm1(-steady.time / (R * C))
+    np.testing.assert_allclose(steady["c.charge"], right, atol=1e-9 * 0.02 * R * C)
+    np.testing.assert_allclose(steady["source.voltage"], -right / C, atol=1e-9 * 0.02 * R)
+
+
+def test_a_current_that_is_switched_on_leaves_a_coil_to_a_resistor_first():
+    """Steps are explicit here: the coil has a kinetic energy, and ``i = i0 (1 - exp(-R t/L))``."""
+    system = fed((mse.Resistor("r", resistance=50.0), "a", "0"), (mse.Inductor("l", inductance=1e-3), "a", "0"))
+    motion = system.simulate(duration=1e-4, dt=1e-5, inputs={"source.current": step_at(2.5e-5, 0.01)}, rtol=1e-9)
+    later = motion.time >= 2.5e-5
+    np.testing.assert_allclose(
+        motion["l.current"], np.where(later, 0.01 * -np.expm1(-(motion.time - 2.5e-5) / 2e-5), 0.0), atol=1e-11
+    )
+    np.testing.assert_allclose(motion["r.current"] + motion["l.current"], np.where(later, 0.01, 0.0), atol=1e-14)
+
+
+def test_a_current_through_a_coil_goes_on_smoothly_or_is_refused():
+    def system():
+        return fed((mse.Inductor("l", inductance=1e-3), "a", "b"), (mse.Resistor("r", resistance=50.0), "b", "0"))
+
+    wave = lambda t: 0.01 * np.sin(1e4 * t)
+    names = ["l.current", "source.voltage"]
+    motion = system().simulate(duration=3e-4, dt=1e-5, inputs={"source.current": wave}, rtol=1e-9, outputs=names)
+    t = motion.time
+    np.testing.assert_allclose(motion["l.current"], wave(t), atol=1e-11)
+    np.testing.assert_allclose(motion["source.voltage"], -50.0 * wave(t) - 0.1 * np.cos(1e4 * t), atol=1e-9)
+    told = r"input 'source\.current' by 0\.01 A would change at once at t = 0\.0001 s, where the current of l\.charge cannot"
+    with pytest.raises(mse.MotionError, match=told) as failed:
+        system().simulate(duration=3e-4, dt=1e-5, inputs={"source.current": step_at(1e-4, 0.01)})
+    assert failed.value.motion.time[-1] >= 0.9e-4

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import textbook as book
+from scipy.integrate import solve_ivp
 
 import mse
 from mse import ModelError, Pose
@@ -202,3 +203,30 @@ def test_stores_keep_what_they_have_where_resistors_can_give_way():
         runs.append(system.simulate(duration=1.0, dt=0.5, initial=initial))
     assert abs(runs[0]["c2.charge"][0]) < 1e-15
     np.testing.assert_allclose(runs[0]["c1.charge"], runs[1]["c1.charge"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("given", ["coil.charge'", "heater.charge'"])
+def test_a_ring_that_warms_a_body_begins_with_a_current(given):
+    """The entropy's rate, ``R i^2/T``, is not given: only the coil keeps a rate, all others follow it.  Against ``solve_ivp``."""
+    system = mse.MSystem("ring")
+    system.add(mse.Capacitor("capacitor", capacitance=1e-4))
+    system.add(mse.Inductor("coil", inductance=0.01))
+    system.add(mse.Heater("heater", resistance=5.0))
+    system.add(mse.HeatCapacity("body", capacity=0.02, temperature=300.0))
+    system.connect("capacitor.+", "coil.+")
+    system.connect("coil.-", "heater.+")
+    system.connect("heater.-", "capacitor.-", system.earth)
+    system.connect("heater.heat", "body.heat")
+    motion = system.simulate(duration=0.003, dt=1e-3, initial={"capacitor.charge": 0.01, given: 0.3}, rtol=1e-9)
+    (_, i, temperature) = solve_ivp(
+        lambda t, y: (-y[1], (y[0] / 1e-4 - 5.0 * y[1]) / 0.01, 5.0 * y[1] ** 2 / 0.02),
+        (0.0, 0.003),
+        (0.01, 0.3, 300.0),
+        t_eval=motion.time,
+        rtol=1e-12,
+        atol=1e-14,
+    ).y
+    np.testing.assert_allclose(motion["coil.current"], i, atol=1e-9)
+    np.testing.assert_allclose(motion["body.temperature"], temperature, rtol=1e-9)
+    with pytest.raises(mse.ModelError, match=r"initial \"body.entropy'\" is 0, where 0.0015 W/K follows"):
+        system.simulate(duration=1e-3, dt=1e-3, initial={given: 0.3, "body.entropy'": 0.0})

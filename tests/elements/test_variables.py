@@ -182,6 +182,20 @@ class Lost(mse.MObject):
         return given.e[0] - 3.0 * v[0], 0.0 * v[0]
 
 
+class Idle(Lost):
+    """Its flow decides the second effort, which no power has."""
+
+    def effort_constraint(self, frames, q, v, given):
+        return given.e[0] - 3.0 * v[0], v[0]
+
+
+class Kept(Lost):
+    """A charge is no flow."""
+
+    def effort_constraint(self, frames, q, v, given):
+        return given.e[0] - 3.0 * v[0], q[0] - 1e-6
+
+
 class Short(Lost):
     def effort_constraint(self, frames, q, v, given):
         return given.e[0] - 3.0 * v[0]
@@ -192,6 +206,12 @@ class Short(Lost):
     [
         (
             Lost,
+            r"Lost 'it': its effort lost is in no row of its effort_constraint, and row 1 has neither efforts nor flows.*"
+            r"leave it out, or hold the flow by a flow_constraint",
+        ),
+        (Kept, r"Kept 'it': its effort lost .* row 1 has .* write a constraint for charges and positions"),
+        (
+            Idle,
             r"the effort it\.lost is in no effort_constraint and no power.*leave it out, or hold the flow by a flow_constr",
         ),
         (
@@ -205,6 +225,73 @@ def test_efforts_without_equations_are_refused(cls, words):
     system.add(cls("it"))
     with pytest.raises(mse.errors.ModelError, match=words):
         system.find_working_point()
+
+
+class Fan(mse.MObject):
+    """24 V through 8 ohm; the current turns a fan by 0.05 N m/A, which nothing but its inertia and drag balances."""
+
+    frame_names = ()
+    coordinate_names = (mse.coordinate("charge", unit="C"), mse.coordinate("angle", unit="rad"))
+    effort_names = ("torque",)
+
+    def energy(self, frames, q):
+        return -24.0 * q[0]
+
+    def kinetic(self, frames, q, v):
+        return 1e-3 * v[1] ** 2
+
+    def dissipation(self, frames, q, v):
+        return 4.0 * v[0] ** 2 + 0.5e-3 * v[1] ** 2
+
+    def power(self, frames, q, v, given):
+        return given.e[0] * v[1]
+
+    def effort_constraint(self, frames, q, v, given):
+        return given.e[0] - 0.05 * v[0]
+
+
+def test_what_a_current_turns_for_ever_is_named():
+    """Not the charge: its 24 V are balanced by the resistance.  The torque is 0.05*24/8 N m."""
+    system = mse.MSystem("thesis")
+    system.add(Fan("fan"))
+    with pytest.raises(mse.ModelError, match=r"nothing balances 0\.15 N m on fan\.angle; expected a stiffness"):
+        system.find_working_point()
+
+
+class Mirror(mse.MObject):
+    """A current mirror: at "2+" flows 3 times what flows at "1+", whatever the voltage there, which no row of it has."""
+
+    frame_names = ()
+    coordinate_names = (
+        mse.coordinate("charge1", unit="C", ports=("1+", "1-")),
+        mse.coordinate("charge2", unit="C", ports=("2+", "2-")),
+    )
+    effort_names = ("voltage",)
+
+    def power(self, frames, q, v, given):
+        return -given.e[0] * v[1]
+
+    def effort_constraint(self, frames, q, v, given):
+        return v[1] - 3.0 * v[0]
+
+
+def test_flows_alone_may_decide_an_effort():
+    """2 V on 50 ohm are mirrored to 200 ohm, at which an effort falls that is in no row of the effort_constraint."""
+    system = mse.MSystem("mirror")
+    for obj in (
+        mse.VoltageSource("source", voltage=2.0),
+        mse.Resistor("in", resistance=50.0),
+        mse.Resistor("out", resistance=200.0),
+        Mirror("mirror"),
+    ):
+        system.add(obj)
+    system.connect("source.+", "in.+")
+    system.connect("in.-", "mirror.1+")
+    system.connect("mirror.2+", "out.+")
+    system.connect("source.-", "mirror.1-", "mirror.2-", "out.-", system.earth)
+    point = system.find_working_point()
+    assert point.flows["mirror.charge2"] == pytest.approx(0.12, rel=1e-12)
+    assert point.internal["mirror.voltage"] == pytest.approx(-24.0, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
 from .equations import MembersAdd, Polynomial
 from .law_terms import AtFrequencies, LawTerms
-from .stiffening import Stiffened, Stiffening
+from .stiffening import Stiffened, Stiffening, in_short_rows
 
 # Allowed error of the eliminated Z relative to its entries: with a hundred times this a wrong entry passes, with a hundredth good
 # ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
@@ -88,6 +88,8 @@ class Sweep:
         multipliers: int = 0,
     ):  # fmt: skip
         self.name = name
+        if multipliers:
+            matrix, drive, read, multipliers, sums = in_short_rows(matrix, drive, read, multipliers)
         n = self.size = matrix.k.shape[0]
         inputs, outputs = drive.k.shape[1], read.k.shape[0]
         self._shape, self._turned = (outputs, inputs), outputs < inputs
@@ -107,7 +109,7 @@ class Sweep:
             self._keep = self._keep and not self._additions.on_border
             patterns.append(self._additions.pattern())
         if multipliers:
-            self._stiffening = Stiffening(matrix, drive, read, multipliers)
+            self._stiffening = Stiffening(matrix, drive, read, multipliers, sums)
             patterns.append(self._stiffening.pattern())
         first, rows, values = self._all = _gathered(
             [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n, patterns

@@ -213,3 +213,53 @@ def test_digits_that_stiffening_costs_close_to_a_resonance_come_back_by_pivoting
     error, best = ((np.abs(r.values[:, :, 0] - expected).max(axis=1) / size).max() for r in (response, alone))
     assert error < 10.0 * best + 1e-6  # 2e-6 to 1e-3 where stiffening is trusted with fewer digits
     assert "constraints cost half of the digits" in response.notes[0] and not response.notes[0].startswith(f"{len(f)} ")
+
+
+@pytest.mark.parametrize("branches", [30, 700])
+def test_a_star_of_branches_at_one_source_is_swept_in_linear_work(branches):
+    """A resistor of 5 ohm, then so many of 100 ohm and more before a capacitor with a load each: admittances by hand."""
+    s = mse.MSystem("star")
+    s.add(mse.VoltageSource("source"))
+    s.add(mse.Resistor("inner", resistance=5.0))
+    ground, middle = ["source.-", s.earth], ["inner.-"]
+    k = np.arange(branches)
+    for j in range(branches):
+        s.add(mse.Resistor(f"r{j}", resistance=100.0 + j))
+        s.add(mse.Capacitor(f"c{j}", capacitance=1e-6))
+        s.add(mse.Resistor(f"l{j}", resistance=1000.0 + j))
+        s.connect(f"r{j}.-", f"c{j}.+", f"l{j}.+")
+        middle.append(f"r{j}.+")
+        ground += [f"c{j}.-", f"l{j}.-"]
+    s.connect("source.+", "inner.+")
+    s.connect(*middle)
+    s.connect(*ground)
+    f = np.geomspace(1.0, 1e5, 24)
+    response = s.find_working_point().linearize().frequency_response(f)
+    w = 2j * np.pi * f[:, None]
+    each = 1.0 / (100.0 + k + 1.0 / (1e-6 * w + 1.0 / (1000.0 + k)))
+    whole = 1.0 / (5.0 + 1.0 / each.sum(axis=1))
+    np.testing.assert_allclose(response["source.current", "source.voltage"], -whole, rtol=1e-11)
+    last = each[:, -1] / each.sum(axis=1) * whole
+    np.testing.assert_allclose(response[f"r{branches - 1}.current", "source.voltage"], last, rtol=1e-11)
+    assert not response.notes
+
+
+def test_sums_of_long_rows_hold_what_the_rows_hold():
+    """Rows of 2,000 and 40 entries and a short one, all driven and read: of less work than one dense front, with pivots."""
+    rng = np.random.default_rng(1)
+    n, rows = 2000, np.zeros((3, 2000))
+    rows[0], rows[1, 100:140], rows[2, :3] = rng.normal(size=n), 1.0, 2.0
+    k = np.block([[np.diag(rng.uniform(1, 9, n)), rows.T], [rows, np.zeros((3, 3))]])
+    m = np.diag(np.r_[rng.uniform(0.01, 0.1, n), np.zeros(3)])
+    matrix = Polynomial(sp.csr_matrix(k), sp.csr_matrix(k.shape), sp.csr_matrix(m))
+    b = np.zeros((n + 3, 2))
+    b[5, 0] = b[n, 1] = 1.0
+    none = sp.csr_matrix(b.shape)
+    drive, read = Polynomial(sp.csr_matrix(b), none, none), Polynomial(sp.csr_matrix(b.T), none.T, none.T)
+    sweep = Sweep("rows", matrix, drive, read, None, 3)
+    w = np.linspace(0.5, 4.0, 8)
+    values, good = sweep(w)
+    assert good.all()
+    right = np.array([b.T @ np.linalg.solve(k - x**2 * m, b) for x in w])
+    np.testing.assert_allclose(values, right, rtol=1e-9, atol=1e-11 * np.abs(right).max())
+    assert sweep.elimination.fronts.largest < 100
