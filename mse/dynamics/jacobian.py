@@ -11,7 +11,7 @@ measured: turns count by the size of the system.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,12 +19,13 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve, null_space, qr
 
 from ..kernels.masses import cross_matrices
+from ..model.configuration import Configuration
 from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .about import on_bodies
 from .accelerations import Equations
-from .inertia import cross
-from .slopes import slopes
+from .inertia import GroupInertia, cross
+from .slopes import Slopes, of_inertia, of_velocities
 
 
 class Unknowns(NamedTuple):
@@ -48,6 +49,8 @@ class Jacobian:
         e, self.size = equations, equations.size
         self._follows = np.zeros(e.size, dtype=bool)
         self._follows[e.size - e.topology.internal :] = np.logical_or(*e.assembly.variables())
+        self.turning = 0.5 * _turns(e, v)
+        self._still = _of_velocities(e, here, v)
         self._put_matrices(np.zeros(e.size))
         flows, _ = e.flow_rows(here, v)
         rows, self.lengths = e.stacked(here, flows)
@@ -61,10 +64,9 @@ class Jacobian:
         self.turned = np.zeros_like(self.rows)  # slopes of A v by positions
 
     def _put_matrices(self, a: np.ndarray) -> None:
-        metric = self._equations.measure.metric
-        mass, damping, stiffness, self.turning = matrices(self._equations, self._here, self._v, a)
+        e, metric = self._equations, self._equations.measure.metric
         both = np.outer(metric, metric)
-        self.mass, self.damping, self.stiffness = mass / both, damping / both, stiffness / both
+        self.mass, self.damping, self.stiffness = (_of_inertia(e, self._here, self._v, a) + self._still) / both
 
     def accelerate(self, a: np.ndarray, velocity: np.ndarray) -> None:
         """Add what measured accelerations (n,) and multipliers of velocity constraints (k,) change in the slopes."""
@@ -73,10 +75,13 @@ class Jacobian:
         if p:
             multipliers = np.zeros(e.assembly.constraint_count)
             multipliers[self.held] = velocity[:p] / self.lengths[self.held]
-            reactions = e.assembly.reaction_total(self._here.configuration, multipliers).toarray()
+            if e.whole is not None and e.whole.binds:
+                reactions, turned = e.whole.reactions(self._here.state, self._v, multipliers)
+            else:
+                reactions = e.assembly.reaction_total(self._here.configuration, multipliers).toarray()
+                turned = _turned(e, self._here, self._v)
+            self.turned[:p] = turned[self.held] / self.lengths[self.held, None] / metric
             self.stiffness += reactions / np.outer(metric, metric)
-            turned = _turned(e, self._here, self._v)[self.held]
-            self.turned[:p] = turned / self.lengths[self.held, None] / metric + self.rows[:p] @ self.turning
 
     @property
     def massless(self) -> np.ndarray:
@@ -145,7 +150,7 @@ def _independent(rows: np.ndarray) -> np.ndarray:
 
 
 def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
-    """Slopes (m, n) of ``G v`` by positions along exponential coordinates, of all constraints."""
+    """Slopes (m, n) of ``G v`` by positions, of all constraints, at velocities along axes that do not turn."""
     at, a = here.configuration, e.assembly
     moving, _ = e.frame_motions(at, v)
     out = np.zeros((a.constraint_count + 1, e.size + 1))  # the last one is of rows that joined groups fill up
@@ -159,6 +164,8 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
             row = np.einsum("ei,eij->ej", own, curvature)
             for k in range(levers.shape[1]):
                 d, turn = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
+                # half of it is in second derivatives along axes that turn with the frame
+                row[:, turn] += 0.5 * cross(slopes[:, r, turn], w[:, k])
                 # a frame at lever r moves by v + w x r, where r turns
                 row[:, turn] += cross(levers[:, k], row[:, d]) + cross(levers[:, k], cross(slopes[:, r, d], w[:, k]))
             np.add.at(out, (numbers[:, r, None], place), row)
@@ -167,26 +174,84 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
 
 def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
     """M, and slopes by velocities and by positions (n, n), of forces on the side of ``M a``; W (n, n)."""
-    at, n = here.configuration, e.size
-    moving, by_turning = e.frame_motions(at, v)
-    accelerated, _ = e.frame_motions(at, a)
-    accelerated[:, :3] += by_turning
-    total = np.zeros((3, n + 1, n + 1))  # the last one is the ground
-    for part, place in zip(e.parts, e._rows, strict=True):
-        g = part.group
-        own, w = e._own(g, v, moving), moving[g.frames][:, :, 3:]
-        faster = e._own(g, a, accelerated)
-        for found in slopes(part, at, own, faster, exact=False):
-            matrices = on_bodies(found, e._levers(g, at), w, accelerated[g.frames][:, :, 3:])[1:]
-            for sum_of, matrix in zip(total, matrices, strict=True):
-                np.add.at(sum_of, (place[:, :, None], place[:, None, :]), matrix)
-    mass, damping, stiffness = total[:, :-1, :-1]
-    turning, faster = np.zeros((2, n, n))
-    for out, rates in ((turning, v), (faster, a)):
-        for b, w in enumerate(rates[: 6 * (e.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]):
-            turns = slice(6 * b + 3, 6 * b + 6)
-            out[turns, turns] = cross_matrices(w[None])[0]
-    # along axes that do not turn velocities change by x' - W x, accelerations by x'' - W' x - W x', here at fixed ones
+    mass, damping, stiffness = _of_inertia(e, here, v, a) + _of_velocities(e, here, v)
+    return mass, damping, stiffness, 0.5 * _turns(e, v)
+
+
+def _of_inertia(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The share (3, n, n) of forces of inertia."""
+    whole, at = e.whole, here.configuration
+    heavy = [part for part in e.parts if part.has_mass] if whole is None else whole.heavy
+    out = np.zeros((3, e.size, e.size))
+    if heavy:
+        moving, by_turning = e.frame_motions(at, v)
+        accelerated, _ = e.frame_motions(at, a)
+        accelerated[:, :3] += by_turning
+        found = []
+        for part in heavy:
+            own, faster = e._own(part.group, v, moving), e._own(part.group, a, accelerated)
+            found.append((part, of_inertia(part, at, own, faster, exact=False)))
+        out += _along_fixed_axes(e, v, a, _summed(e, at, moving, accelerated, found))
+    return out if whole is None else out + whole.of_inertia(here.state, v, a)
+
+
+def _of_velocities(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
+    """The share (3, n, n) of all other forces."""
+    whole, at, n = e.whole, here.configuration, e.size
+    parts = [part for part in e.parts if part.has_damping] if whole is None else whole.parts
+    out = np.zeros((3, n, n))
+    if parts:
+        moving, _ = e.frame_motions(at, v)
+        found = [(p, s) for p in parts for s in of_velocities(p, at, e._own(p.group, v, moving), exact=False)]
+        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, at, moving, np.zeros_like(moving), found))
+    if whole is None:
+        out[2] += here.total(2).stiffness.toarray()
+        return out
+    for g in whole.groups:
+        # its powers are there with their velocities
+        _, _, stiffness = e.assembly.evaluate(g, at, 2, summed=True, follower_factor=float(not whole.has_power(g)))
+        _add(out[2:], e.assembly.rows[g.number], stiffness[:, 0])
+    out[1:] += whole.of_velocities(here.state, v, e.topology.gravity)
+    return out
+
+
+def _summed(
+    e: Equations,
+    at: Configuration,
+    moving: np.ndarray,
+    accelerated: np.ndarray,
+    found: Iterable[tuple[GroupInertia, Slopes]],
+) -> np.ndarray:
+    """Sums (3, n, n) over elements, on bodies whose axes turn with them."""
+    total = np.zeros((3, e.size, e.size))
+    for part, own in found:
+        g, frames = part.group, part.group.frames
+        on = on_bodies(own, e._levers(g, at), moving[frames][:, :, 3:], accelerated[frames][:, :, 3:])[1:]
+        _add(total, e._rows[e.parts.index(part)], *on)
+    return total
+
+
+def _add(total: np.ndarray, place: np.ndarray, *found: np.ndarray) -> None:
+    """Add matrices (E, k, k) of elements to sums (n, n), each to one, at the places (E, k) of their coordinates."""
+    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
+    mine = (rows >= 0) & (columns >= 0)  # the others are on the ground
+    at = rows[mine], columns[mine]
+    for sum_of, matrices in zip(total, found, strict=True):
+        np.add.at(sum_of, at, matrices[mine])
+
+
+def _along_fixed_axes(e: Equations, v: np.ndarray, a: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """The same along axes that do not turn: there velocities change by x' - W x, accelerations by x'' - W' x - W x'."""
+    mass, damping, stiffness = sums
+    turning = _turns(e, v)
     damping = damping + mass @ turning
-    stiffness = stiffness + damping @ turning + mass @ faster + here.total(2).stiffness.toarray()
-    return mass, damping, stiffness, 0.5 * turning
+    return np.stack([mass, damping, stiffness + damping @ turning + mass @ _turns(e, a)])
+
+
+def _turns(e: Equations, rates: np.ndarray) -> np.ndarray:
+    """``[w]x`` (n, n) of the angular rates w of bodies among rates (n,)."""
+    out, count = np.zeros((e.size, e.size)), e.assembly.bodies - 1
+    for b, matrix in enumerate(cross_matrices(rates[: 6 * count].reshape(-1, 6)[:, 3:])):
+        turns = slice(6 * b + 3, 6 * b + 6)
+        out[turns, turns] = matrix
+    return out

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements.definitions import of_mse
-from ..elements.differentiation import FramePose, Given, MovingFrame
+from ..elements.differentiation import SLOW, VANISHED, FramePose, Given, MovingFrame, directions
 from ..elements.law_record import Law, Shape, bounded
 from ..kernels import joints, springs
+from ..kernels.masses import cross_matrices
 from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
@@ -47,6 +48,7 @@ class Whole:
         self, topology: Topology, groups: Sequence[Group], parts: Sequence[GroupInertia], bound: Sequence[Group]
     ):
         self.groups = [g for g in groups if not _has_force(g)]
+        self._powers = {p.cls for p in parts if p.has_power and _has_damping(p)}
         self.heavy = [p for p in parts if p.has_mass and not _has_mass(p)]
         self.parts = [p for p in parts if p.has_damping and not _has_damping(p)]
         own = [p for p in parts if p.has_damping and _has_damping(p)]
@@ -63,6 +65,7 @@ class Whole:
         units, n = topology.units - 1, topology.size
         rows = sum(g.constraint_count * len(g.elements) for g in bound)
         values = {"energy": 1, "motion": 1 + n + n * n, "dissipation": 1, "power": n, "bends": rows}
+        values |= {"inertia": 1 + n, "drag": 1 + n, "constraint": rows, "rates": rows}
         self._shapes = {law: Shape(units, topology.internal, count) for law, count in values.items()}
         self._laws: dict[str, list[Law]] = {law: [] for law in values}
         self._has = {law for law, elements in of.items() if elements}
@@ -111,9 +114,61 @@ class Whole:
             driven += float(power @ (works * v))
         return Pull(mass, force, damped, driven)
 
+    def has_power(self, g: Group) -> bool:
+        """Whether it has the powers of a group."""
+        return g.cls in self._powers
+
+    def of_inertia(self, state: State, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """M, and slopes by velocities and by positions (3, n, n) of forces of inertia, at accelerations a (n,)."""
+        n = len(v)
+        if "kinetic" not in self._has:
+            return np.zeros((3, n, n))
+        moving = _slow(v)
+        mass = self._asked("motion", state, moving, 0)[0][1 + n :].reshape(n, n)
+        forces, by_x, by_v = self._asked("inertia", state, np.concatenate([moving, a]), 2)
+        return np.stack([mass, _regular(by_v), self._symmetric(by_x[1:], forces[1:])])
+
+    def of_velocities(self, state: State, v: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+        """Slopes by velocities and by positions (2, n, n) of all other forces, on the side of ``M a``."""
+        n = len(v)
+        damping, stiffness, moving = np.zeros((n, n)), np.zeros((n, n)), _slow(v)
+        if "energy" in self._has:
+            stiffness += self._asked("energy", state, gravity, 2)[2]
+        if "dissipation" in self._has:
+            forces, by_x, by_v = self._asked("drag", state, moving, 2)
+            damping += by_v
+            stiffness += self._symmetric(by_x[1:], forces[1:])
+        if "power" in self._has:
+            forces, by_x, by_v = self._asked("power", state, np.concatenate([np.zeros(n), moving]), 2)
+            damping -= by_v
+            stiffness -= self._symmetric(by_x, forces)
+        return _regular(np.stack([damping, stiffness]))
+
+    def _symmetric(self, by_x: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        """Slopes (n, n) of forces (n,) by positions with half of how torques turn with bodies, as second derivatives have it."""
+        out = by_x.copy()
+        for first in range(3, 6 * self._shapes["energy"].frames, 6):
+            turn = slice(first, first + 3)
+            out[turn, turn] += 0.5 * cross_matrices(forces[None, turn])[0]
+        return _regular(out)
+
+    def reactions(self, state: State, v: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``d(G'l)/dx`` (n, n) at multipliers l (m,), and the slopes (m, n) by positions of the rates of constraints."""
+        return self._asked("constraint", state, multipliers, 2)[2], self._asked("rates", state, v, 1)[1]
+
     def bends(self, state: State, v: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints."""
         return self._asked("bends", state, v, 0)[0]
+
+
+def _slow(v: np.ndarray) -> np.ndarray:
+    """Velocities (n,), with hardly any in place of none: formulas like a speed's have no slopes at rest."""
+    return np.where(v == 0.0, SLOW * directions(len(v))[0], v)
+
+
+def _regular(slopes: np.ndarray) -> np.ndarray:
+    """Slopes without what is left of that."""
+    return np.where(np.abs(slopes) <= VANISHED, 0.0, slopes)
 
 
 def _plain(g: Group) -> bool:
