@@ -41,6 +41,9 @@ from .whole import Pull, Whole
 _NO_FORCE = 1e-9
 
 
+_NO_MOTIONS = np.zeros((0, 6)), np.zeros((0, 3))  # of frames that nothing asks for
+
+
 class Inertia(NamedTuple):
     """M (n, n), the forces of inertia c (n,) that are there without accelerations, and the kinetic energy (J)."""
 
@@ -84,8 +87,20 @@ class Equations:
 
     def evaluation(self, state: State, time: float = 0.0) -> Evaluation:
         """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""
-        targets = self.inputs.targets(time) if self.inputs.motors else None
-        return Evaluation(self.assembly, state, measure=self.measure, targets=targets)
+        return self.evaluations([state], [time])[0]
+
+    def evaluations(self, states: Sequence[State], times: Sequence[float]) -> list[Evaluation]:
+        """The same in some states."""
+        targets = [self.inputs.targets(t) if self.inputs.motors else None for t in times]
+        found = [
+            Evaluation(self.assembly, s, measure=self.measure, targets=u) for s, u in zip(states, targets, strict=True)
+        ]
+        if self.whole is not None and self.whole.binds:
+            pattern = self.assembly.constraint_pattern
+            for here, residual, slopes in zip(found, *self.whole.constraints(states), strict=True):
+                off = residual if here.targets is None else residual - here.targets
+                here.constraint_entries = off, slopes[pattern.row, pattern.indices]
+        return found
 
     @cached_property
     def whole(self) -> Whole | None:
@@ -153,33 +168,45 @@ class Equations:
         """M (n, n) in a state."""
         return self.inertia(here.configuration, np.zeros(self.size)).mass
 
+    def held(self, here: Evaluation) -> np.ndarray:
+        """Slopes (m, n) of all constraints."""
+        out = np.zeros((self.assembly.constraint_count, self.size))
+        if len(out):
+            pattern = self.assembly.constraint_pattern
+            out[pattern.row, pattern.indices] = here.constraint_entries[1]
+        return out
+
     def pull(self, here: Evaluation, v: np.ndarray, time: float) -> Pull:
         """Masses and forces in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
-        return self._pull(here, v, time, self.frame_motions(here.configuration, v))
+        found = self.pulls([here], v[None], [time])
+        return Pull(found.mass[0], found.force[0], float(found.damped[0]), float(found.driven[0]))
 
-    def _pull(self, here: Evaluation, v: np.ndarray, time: float, motions: tuple[np.ndarray, np.ndarray]) -> Pull:
+    def pulls(self, here: Sequence[Evaluation], v: np.ndarray, times: Sequence[float]) -> Pull:
+        """The same in some states, at velocities v (k, n)."""
         whole = self.whole
-        groups, heavy, parts = (
-            (self.assembly.groups, self.parts, self.parts)
-            if whole is None
-            else (whole.groups, whole.heavy, whole.parts)
-        )
-        mass, inertia, _ = self._inertia(here.configuration, v, motions, heavy)
-        found = self._applied(here, v, time, groups, parts, motions[0])
-        found = Pull(mass, found[0] - inertia, *found[1:])
         if whole is None:
-            return found
-        own = whole.pull(here.state, v, self.topology.gravity, self._works[:-1])
-        return Pull(*(a + b for a, b in zip(found, own, strict=True)))
+            groups, heavy, parts = self.assembly.groups, self.parts, self.parts
+        else:
+            groups, heavy, parts = whole.groups, whole.heavy, whole.parts
+        found = []
+        for at, own, t in zip(here, v, times, strict=True):
+            motions = self.frame_motions(at.configuration, own) if heavy or parts else _NO_MOTIONS
+            mass, inertia, _ = self._inertia(at.configuration, own, motions, heavy)
+            force, damped, driven = self._applied(at, own, t, groups, parts, motions[0])
+            found.append((mass, force - inertia, damped, driven))
+        total = Pull(*(np.array(x) for x in zip(*found, strict=True)))
+        if whole is None:
+            return total
+        shares = whole.pulls([at.state for at in here], v, self.topology.gravity, self._works[:-1])
+        return Pull(*(a + b for a, b in zip(total, shares, strict=True)))
 
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations, likewise."""
-        motions = self.frame_motions(here.configuration, v)
-        mass, force, damped, driven = self._pull(here, v, time, motions)
+        mass, force, damped, driven = self.pull(here, v, time)
         if self.whole is not None and self.whole.binds:
             bend = self.whole.bends(here.state, v)
         else:
-            bend = self._bends(here.configuration, v, *motions)
+            bend = self._bends(here.configuration, v)
         return Terms(mass, force, bend, damped, driven)
 
     def applied(
@@ -221,11 +248,12 @@ class Equations:
             driven += float(given @ v)
         return force[:-1], damped, driven
 
-    def _bends(self, at: Configuration, v: np.ndarray, moving: np.ndarray, turning: np.ndarray) -> np.ndarray:
+    def _bends(self, at: Configuration, v: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints, so that ``g'' = G a + v'(d2g)v``."""
         out = np.zeros(self.assembly.constraint_count)
-        if not v.any():
+        if not len(out) or not v.any():
             return out
+        moving, turning = self.frame_motions(at, v)
         out = np.append(out, 0.0)  # the last one is of rows that joined groups fill up
         for g, numbers in zip(self.assembly.bound, self.assembly.constraint_pattern.numbers, strict=True):
             own, faster = self._own(g, v, moving), _by_turning(g, turning)
@@ -276,7 +304,7 @@ class Equations:
 
     def drift(self, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
         """Rates (m + f,) by which velocities v (n,) are off from what constraints, prescribed motions and flows allow."""
-        found = here.slopes @ v if self.assembly.constraint_count else np.zeros(0)
+        found = self.held(here) @ v
         if self.inputs.motors:
             found = found - self.inputs.rates(time)
         rows, _ = self.flow_rows(here, v)
@@ -284,7 +312,7 @@ class Equations:
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""
-        held = here.slopes.toarray() if self.assembly.constraint_count else np.zeros((0, self.size))
+        held = self.held(here)
         flows, _ = self.flow_rows(here, v)
         return held if flows is None else np.vstack([held, flows])
 

@@ -30,12 +30,12 @@ _KEPT = 16  # records of ways through the conditions of the laws: a law with end
 
 
 class Pull(NamedTuple):
-    """M (n, n), f - c (n,), power (W) of dampers, and of other forces."""
+    """M (n, n), f - c (n,), power (W) of dampers, and of other forces; of several states along a first axis."""
 
     mass: np.ndarray
     force: np.ndarray
-    damped: float
-    driven: float
+    damped: float | np.ndarray
+    driven: float | np.ndarray
 
 
 class Whole:
@@ -80,39 +80,55 @@ class Whole:
         return cls(topology, groups, parts, bound)
 
     def _asked(
-        self, law: str, state: State, given: np.ndarray, order: int
+        self, law: str, places: np.ndarray, given: np.ndarray, order: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values (m,), slopes (m, n) and second derivatives (n, n) of a law."""
-        row = np.concatenate([state.o[1:].ravel(), state.U[1:].ravel(), state.q, given])
-        known = self._laws[law]
-        found = next((own for own in known if not own.branches or own.serves(row[None])[0]), None)
-        if found is None:
-            with np.errstate(all="ignore"):
-                found = Law(self._own, law, self._shapes[law], None, row)
-            self._laws[law] = [*known[-_KEPT:], found]
-        values, slopes, second = found.run(row[None], order)
-        return values[0], slopes[0], second[0]
+        """Values (k, m), slopes (k, m, n) and second derivatives (k, n, n) of a law at places (k, i), as ``given`` (k, g)."""
+        rows, known = np.concatenate([places, given], axis=1), self._laws[law]
+        found = next((own for own in known if not own.branches or own.serves(rows).all()), None)
+        if found is not None:
+            return found.run(rows, order)
+        if len(rows) > 1:
+            one_by_one = [self._asked(law, *one, order) for one in zip(places[:, None], given[:, None], strict=True)]
+            return tuple(np.concatenate(x) for x in zip(*one_by_one, strict=True))
+        with np.errstate(all="ignore"):
+            found = Law(self._own, law, self._shapes[law], None, rows[0])
+        self._laws[law] = [*known[-_KEPT:], found]
+        return found.run(rows, order)
 
-    def pull(self, state: State, v: np.ndarray, gravity: np.ndarray, works: np.ndarray) -> Pull:
-        """Its shares in a state at velocities v (n,); ``works`` (n,) is 1 where forces of powers do work, 0 elsewhere."""
-        n = len(v)
-        mass, force, damped, driven = np.zeros((n, n)), np.zeros(n), 0.0, 0.0
+    def _asked_once(self, law: str, state: State, given: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
+        """The same without their first axis, in one state."""
+        return tuple(x[0] for x in self._asked(law, _places([state]), given[None], order))
+
+    def pulls(self, states: Sequence[State], v: np.ndarray, gravity: np.ndarray, works: np.ndarray) -> Pull:
+        """Its shares in some states, along a first axis of all numbers, at velocities v (k, n).
+
+        ``works`` (n,) is 1 where forces of powers do work, 0 elsewhere.
+        """
+        (count, n), places = v.shape, _places(states)
+        mass, force, damped, driven = np.zeros((count, n, n)), np.zeros((count, n)), np.zeros(count), np.zeros(count)
         if "energy" in self._has:
-            energy, slopes, _ = self._asked("energy", state, gravity, 1)
-            force -= slopes[0] if np.isfinite(bounded(energy)).all() else np.nan
+            given = np.broadcast_to(gravity, (count, len(gravity)))
+            energy, slopes, _ = self._asked("energy", places, given, 1)
+            force -= np.where(np.isfinite(bounded(energy)), slopes[:, 0], np.nan)
         if "kinetic" in self._has:
-            values = self._asked("motion", state, v, 0)[0]
-            mass += values[1 + n :].reshape(n, n)
-            force -= values[1 : 1 + n]
+            values = self._asked("motion", places, v, 0)[0]
+            mass += values[:, 1 + n :].reshape(count, n, n)
+            force -= values[:, 1 : 1 + n]
         if "dissipation" in self._has:
-            drag = self._asked("dissipation", state, v, 1)[1][0]
+            drag = self._asked("dissipation", places, v, 1)[1][:, 0]
             force -= drag
-            damped -= float(drag @ v)
+            damped -= np.sum(drag * v, axis=1)
         if "power" in self._has:
-            power = self._asked("power", state, np.concatenate([np.zeros(n), v]), 0)[0]
+            power = self._asked("power", places, np.concatenate([np.zeros_like(v), v], axis=1), 0)[0]
             force += power
-            driven += float(power @ (works * v))
+            driven += np.sum(power * works * v, axis=1)
         return Pull(mass, force, damped, driven)
+
+    def constraints(self, states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (k, m) of all constraints and their slopes (k, m, n) in some states."""
+        return self._asked(
+            "constraint", _places(states), np.zeros((len(states), self._shapes["constraint"].values)), 1
+        )[:2]
 
     def has_power(self, g: Group) -> bool:
         """Whether it has the powers of a group."""
@@ -124,8 +140,8 @@ class Whole:
         if "kinetic" not in self._has:
             return np.zeros((3, n, n))
         moving = _slow(v)
-        mass = self._asked("motion", state, moving, 0)[0][1 + n :].reshape(n, n)
-        forces, by_x, by_v = self._asked("inertia", state, np.concatenate([moving, a]), 2)
+        mass = self._asked_once("motion", state, moving, 0)[0][1 + n :].reshape(n, n)
+        forces, by_x, by_v = self._asked_once("inertia", state, np.concatenate([moving, a]), 2)
         return np.stack([mass, _regular(by_v), self._symmetric(by_x[1:], forces[1:])])
 
     def of_velocities(self, state: State, v: np.ndarray, gravity: np.ndarray) -> np.ndarray:
@@ -133,13 +149,13 @@ class Whole:
         n = len(v)
         damping, stiffness, moving = np.zeros((n, n)), np.zeros((n, n)), _slow(v)
         if "energy" in self._has:
-            stiffness += self._asked("energy", state, gravity, 2)[2]
+            stiffness += self._asked_once("energy", state, gravity, 2)[2]
         if "dissipation" in self._has:
-            forces, by_x, by_v = self._asked("drag", state, moving, 2)
+            forces, by_x, by_v = self._asked_once("drag", state, moving, 2)
             damping += by_v
             stiffness += self._symmetric(by_x[1:], forces[1:])
         if "power" in self._has:
-            forces, by_x, by_v = self._asked("power", state, np.concatenate([np.zeros(n), moving]), 2)
+            forces, by_x, by_v = self._asked_once("power", state, np.concatenate([np.zeros(n), moving]), 2)
             damping -= by_v
             stiffness -= self._symmetric(by_x, forces)
         return _regular(np.stack([damping, stiffness]))
@@ -154,11 +170,16 @@ class Whole:
 
     def reactions(self, state: State, v: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``d(G'l)/dx`` (n, n) at multipliers l (m,), and the slopes (m, n) by positions of the rates of constraints."""
-        return self._asked("constraint", state, multipliers, 2)[2], self._asked("rates", state, v, 1)[1]
+        return self._asked_once("constraint", state, multipliers, 2)[2], self._asked_once("rates", state, v, 1)[1]
 
     def bends(self, state: State, v: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints."""
-        return self._asked("bends", state, v, 0)[0]
+        return self._asked_once("bends", state, v, 0)[0]
+
+
+def _places(states: Sequence[State]) -> np.ndarray:
+    """Where units and internal coordinates are, as records take them, one row each."""
+    return np.array([np.concatenate([s.o[1:].ravel(), s.U[1:].ravel(), s.q]) for s in states])
 
 
 def _slow(v: np.ndarray) -> np.ndarray:
