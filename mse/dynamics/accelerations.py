@@ -166,7 +166,12 @@ class Equations:
 
     def mass(self, here: Evaluation) -> np.ndarray:
         """M (n, n) in a state."""
-        return self.inertia(here.configuration, np.zeros(self.size)).mass
+        at, whole = here.configuration, self.whole
+        if whole is None:
+            return self.inertia(at, np.zeros(self.size)).mass
+        rest = np.zeros(self.size)
+        own = self._inertia(at, rest, self.frame_motions(at, rest), whole.heavy).mass if whole.heavy else 0.0
+        return own + whole.mass(here.state)
 
     def held(self, here: Evaluation) -> np.ndarray:
         """Slopes (m, n) of all constraints."""
@@ -188,17 +193,26 @@ class Equations:
             groups, heavy, parts = self.assembly.groups, self.parts, self.parts
         else:
             groups, heavy, parts = whole.groups, whole.heavy, whole.parts
-        found = []
-        for at, own, t in zip(here, v, times, strict=True):
-            motions = self.frame_motions(at.configuration, own) if heavy or parts else _NO_MOTIONS
-            mass, inertia, _ = self._inertia(at.configuration, own, motions, heavy)
-            force, damped, driven = self._applied(at, own, t, groups, parts, motions[0])
-            found.append((mass, force - inertia, damped, driven))
-        total = Pull(*(np.array(x) for x in zip(*found, strict=True)))
-        if whole is None:
+        total = self._nothing(len(v))
+        if whole is not None:
+            total = whole.pulls([at.state for at in here], v, self.topology.gravity, self._works[:-1])
+        if not (groups or heavy or parts or self.inputs.names):
             return total
-        shares = whole.pulls([at.state for at in here], v, self.topology.gravity, self._works[:-1])
-        return Pull(*(a + b for a, b in zip(total, shares, strict=True)))
+        for k, (at, own, t) in enumerate(zip(here, v, times, strict=True)):
+            motions = self.frame_motions(at.configuration, own) if heavy or parts else _NO_MOTIONS
+            if heavy:
+                mass, inertia, _ = self._inertia(at.configuration, own, motions, heavy)
+                total.mass[k] += mass
+                total.force[k] -= inertia
+            force, damped, driven = self._applied(at, own, t, groups, parts, motions[0])
+            total.force[k] += force
+            total.damped[k] += damped
+            total.driven[k] += driven
+        return total
+
+    def _nothing(self, count: int) -> Pull:
+        n = self.size
+        return Pull(np.zeros((count, n, n)), np.zeros((count, n)), np.zeros(count), np.zeros(count))
 
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations, likewise."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
@@ -126,7 +125,7 @@ class _Steps:
         """The largest acceleration (m/s2) of what has mass."""
         m, rows = self._matrices.mass, self._matrices.rows
         basis = np.linalg.svd(rows)[2][len(rows) :].T if len(rows) else np.eye(len(m))
-        values, vectors = eigh(basis.T @ m @ basis)
+        values, vectors = np.linalg.eigh(basis.T @ m @ basis)
         heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
         along = basis @ vectors[:, heavy]
         return float(np.abs(along @ ((along.T @ self._force) / values[heavy])).max(initial=0.0))

@@ -11,12 +11,14 @@ measured: turns count by the size of the system.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve, null_space, qr
+from scipy.linalg import null_space, qr
+from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 
 from ..kernels.masses import cross_matrices
 from ..model.configuration import Configuration
@@ -25,7 +27,7 @@ from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .about import on_bodies
 from .accelerations import Equations
 from .inertia import GroupInertia, cross
-from .slopes import Slopes, of_inertia, of_velocities
+from .slopes import Slopes, of_inertia, of_velocities, slopes
 
 
 class Unknowns(NamedTuple):
@@ -105,11 +107,11 @@ class Jacobian:
         a, g = self.rows, self.rows[:p]
         inner = s * self.mass + self.damping
         by_x = s * np.eye(n) - self.turning
-        matrix = np.zeros((n + k + p, n + k + p), dtype=complex if np.iscomplexobj(s) else float)
+        matrix = np.zeros((n + k + p, n + k + p), dtype=complex if np.iscomplexobj(s) else float, order="F")
         own = inner @ by_x + self.stiffness
         # what neither mass nor force moves stays where it is; equations of efforts and states may have no diagonal
         felt = np.maximum(np.abs(own).max(axis=0, initial=0.0), np.abs(own).max(axis=1, initial=0.0))
-        felt = self._beside(felt)
+        felt = felt if felt.all() else self._beside(felt)
         stays = NOTHING * np.where(felt > 0.0, felt, felt.max(initial=0.0))
         own[np.diag_indices(n)] += np.where(self._follows, 0.0, stays)
         if self._equations.undecided:  # otherwise rounding of forces along it would move it
@@ -120,11 +122,12 @@ class Jacobian:
         matrix[n : n + p, :n] = g
         matrix[n + p :, :n] = a @ by_x + self.turned
         matrix[n + p :, n + k :] = -a @ g.T
-        factor = lu_factor(matrix)
+        factorize, substitute = (zgetrf, zgetrs) if np.iscomplexobj(matrix) else (dgetrf, dgetrs)
+        factor, pivots, _ = factorize(matrix, overwrite_a=True)
 
         def solve(r1: np.ndarray, r2: np.ndarray, r3: np.ndarray, r4: np.ndarray) -> Unknowns:
-            found = lu_solve(factor, np.concatenate([r2 + inner @ r1, r3, r4 + a @ r1]))
-            x, velocity, position = np.split(found, [n, n + k])
+            found, _ = substitute(factor, pivots, np.concatenate([r2 + inner @ r1, r3, r4 + a @ r1]))
+            x, velocity, position = found[:n], found[n : n + k], found[n + k :]
             return Unknowns(x, by_x @ x - g.T @ position - r1, velocity, position)
 
         return solve
@@ -192,7 +195,7 @@ def _of_inertia(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) ->
             own, faster = e._own(part.group, v, moving), e._own(part.group, a, accelerated)
             found.append((part, of_inertia(part, at, own, faster, exact=False)))
         out += _along_fixed_axes(e, v, a, _summed(e, at, moving, accelerated, found))
-    return out if whole is None else out + whole.of_inertia(here.state, v, a)
+    return out if whole is None else out + _defined(e, here, v, a, whole.of_inertia(here.state, v, a))
 
 
 def _of_velocities(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
@@ -211,8 +214,18 @@ def _of_velocities(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
         # its powers are there with their velocities
         _, _, stiffness = e.assembly.evaluate(g, at, 2, summed=True, follower_factor=float(not whole.has_power(g)))
         _add(out[2:], e.assembly.rows[g.number], stiffness[:, 0])
-    out[1:] += whole.of_velocities(here.state, v, e.topology.gravity)
+    out[1:] += _defined(e, here, v, np.zeros(n), whole.of_velocities(here.state, v, e.topology.gravity))
     return out
+
+
+def _defined(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """What was found for all elements at once, if it is finite; otherwise an element without slopes is refused by name."""
+    if not np.isfinite(found).all():
+        moving, accelerated = (e.frame_motions(here.configuration, x)[0] for x in (v, a))
+        for part in e.parts:
+            own, faster = e._own(part.group, v, moving), e._own(part.group, a, accelerated)
+            deque(slopes(part, here.configuration, own, faster, exact=False), maxlen=0)
+    return found
 
 
 def _summed(

@@ -124,6 +124,13 @@ class Whole:
             driven += np.sum(power * works * v, axis=1)
         return Pull(mass, force, damped, driven)
 
+    def mass(self, state: State) -> np.ndarray:
+        """M (n, n)."""
+        n = self._shapes["energy"].size
+        if "kinetic" not in self._has:
+            return np.zeros((n, n))
+        return self._asked_once("motion", state, np.zeros(n), 0)[0][1 + n :].reshape(n, n)
+
     def constraints(self, states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (k, m) of all constraints and their slopes (k, m, n) in some states."""
         return self._asked(
