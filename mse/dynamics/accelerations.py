@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, eigh
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..elements import laws
 from ..errors import ModelError
@@ -431,7 +432,7 @@ class Constrained:
     def _along(self, force: np.ndarray, size: float) -> np.ndarray:
         if not self.equations.massless:
             try:
-                return cho_solve(self._factor, force)
+                return dpotrs(self._factor, force, lower=True)[0]
             except LinAlgError:
                 pass
         values, vectors = eigh(self._inner)
@@ -444,11 +445,11 @@ class Constrained:
         return vectors[:, heavy] @ (along[heavy] / values[heavy])
 
     @cached_property
-    def _factor(self) -> tuple:
+    def _factor(self) -> np.ndarray:
         values = self._inner.diagonal()
-        factor = cho_factor(self._inner)
-        pivots = factor[0].diagonal() ** 2
-        if pivots.min() <= left_by_rounding(len(values)) * values.max():
+        factor, failed = dpotrf(self._inner, lower=True)
+        pivots = factor.diagonal() ** 2
+        if failed or pivots.min() <= left_by_rounding(len(values)) * values.max():
             raise LinAlgError("no mass")
         return factor
 

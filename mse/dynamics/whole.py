@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..elements.base import MObject
 from ..elements.definitions import of_mse
 from ..elements.differentiation import SLOW, VANISHED, FramePose, Given, MovingFrame, directions
+from ..elements.joint_base import FreeJoint
 from ..elements.law_record import Law, Shape, bounded
 from ..kernels import joints, springs
 from ..kernels.masses import cross_matrices
@@ -21,6 +23,7 @@ from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
 from ..model.topology import Topology
+from ..numerics.recorder import Recorded
 from .inertia import GroupInertia
 
 # Coordinates beyond which recording would take long: it grows with their square, to 0.2 s here
@@ -53,9 +56,9 @@ class Whole:
         self.parts = [p for p in parts if p.has_damping and not _has_damping(p)]
         own = [p for p in parts if p.has_damping and _has_damping(p)]
         of: dict[str, list[Element]] = {
-            "energy": [el for g in groups if _has_force(g) and not _is_joint(g) for el in g.elements],
+            "energy": [el for g in groups if _has_force(g) for el in g.elements],
             "kinetic": [el for p in parts if p.has_mass and _has_mass(p) for el in p.group.elements],
-            "dissipation": [el for p in own if p.cls.defines("dissipation") for el in p.group.elements],
+            "dissipation": [el for p in own if _dissipates(p.cls) for el in p.group.elements if not _undamped(el.obj)],
             "power": [el for p in own if p.has_power for el in p.group.elements],
         }  # fmt: skip
         #: whether it has all constraints
@@ -210,14 +213,9 @@ def _is_joint(g: Group) -> bool:
 def _has_force(g: Group) -> bool:
     if not _plain(g) or g.without_energy.any():
         return False
-    if _is_joint(g):  # its angles have a memory
-        return not any(_springs(g, k) for k in range(len(g.members)))
+    if _is_joint(g):  # whose angles have a memory
+        return not any(isinstance(el.obj, FreeJoint) and el.obj.turns_on_springs() for el in g.elements)
     return g.cls.kernel is springs.body_load or (g.cls.kernel is None and not g.elements[0].obj.memory_size)
-
-
-def _springs(g: Group, k: int) -> bool:
-    own, free = g.parameters[k], int(g.parameters[k][joints.FREE])
-    return any(own[first : first + free].any() for first in (joints.STIFFNESS, joints.PRELOAD))
 
 
 def _has_mass(p: GroupInertia) -> bool:
@@ -225,6 +223,8 @@ def _has_mass(p: GroupInertia) -> bool:
 
 
 def _has_damping(p: GroupInertia) -> bool:
+    if _is_joint(p.group):
+        return _plain(p.group)
     laws = p.cls.defines("dissipation") or p.cls.defines("power")
     return _plain(p.group) and laws and p.cls.damping_kernel is None and not p.cls.defines("damping_matrix")
 
@@ -294,6 +294,9 @@ class _Together:
 
     def dissipation(self, units, q, v):
         def ask(el):
+            if isinstance(el.obj, FreeJoint):
+                dampings, values = el.obj.damped_coordinates(self._frames(el, units))
+                return sum(0.5 * c * rate * rate for c, rate in zip(dampings, _rates(units, values), strict=True))
             return el.obj.dissipation(self._frames(el, units), q[el.coordinates], v[el.coordinates])
 
         return self._sum("dissipation", ask)
@@ -310,6 +313,24 @@ class _Together:
         for el in self._elements["constraint"]:
             found += list(el.obj.constraint(self._frames(el, units), q[el.coordinates]))
         return found
+
+
+def _dissipates(cls: type) -> bool:
+    return cls.defines("dissipation") or issubclass(cls, FreeJoint)
+
+
+def _undamped(obj: MObject) -> bool:
+    return isinstance(obj, FreeJoint) and not any(obj.damping)
+
+
+def _rates(units: Sequence, values: list) -> list:
+    """How fast recorded values that depend on places change, where units move."""
+    moving = {}
+    for unit in units:
+        for place, rate in ((unit.o, unit.v), *((u, _cross(unit.w, u)) for u in unit.U.T)):
+            moving |= dict(zip(place.nodes.tolist(), rate.nodes.tolist(), strict=True))
+    record = values[0].record
+    return [Recorded(record, node) for node in record.along([int(x.nodes) for x in values], moving)]
 
 
 def _moves(units: Sequence) -> bool:
