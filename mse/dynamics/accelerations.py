@@ -32,6 +32,7 @@ from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
 from ..statics.coordinate_sizes import motion_scale, without_store
 from ..statics.forces import joint_reactions
+from .beside import Beside
 from .flows import FlowPart
 from .inertia import GroupInertia, cross
 from .input_forces import InputForces
@@ -40,9 +41,6 @@ from .whole import Pull, Whole
 # Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
 # times of it tests/dynamics/test_accelerations.py passes.
 _NO_FORCE = 1e-9
-
-
-_NO_MOTIONS = np.zeros((0, 6)), np.zeros((0, 3))  # of frames that nothing asks for
 
 
 class Inertia(NamedTuple):
@@ -85,6 +83,7 @@ class Equations:
         self.hidden = False  # whether some rates follow from inputs that change alone; found at the start
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
         self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
+        self._beside: dict[int, Beside] = {}  # what evaluates so many states at once
 
     def evaluation(self, state: State, time: float = 0.0) -> Evaluation:
         """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""
@@ -144,9 +143,9 @@ class Equations:
     # -- terms ------------------------------------------------------------------------------------------------
     def inertia(self, at: Configuration, v: np.ndarray) -> Inertia:
         """Masses and forces of inertia at velocities v (n,)."""
-        return self._inertia(at, v, self.frame_motions(at, v), self.parts)
+        return self.inertia_of(at, v, self.frame_motions(at, v), self.parts)
 
-    def _inertia(
+    def inertia_of(
         self, at: Configuration, v: np.ndarray, motions: tuple[np.ndarray, np.ndarray], parts: Sequence[GroupInertia]
     ) -> Inertia:
         moving, turning = motions
@@ -171,7 +170,7 @@ class Equations:
         if whole is None:
             return self.inertia(at, np.zeros(self.size)).mass
         rest = np.zeros(self.size)
-        own = self._inertia(at, rest, self.frame_motions(at, rest), whole.heavy).mass if whole.heavy else 0.0
+        own = self.inertia_of(at, rest, self.frame_motions(at, rest), whole.heavy).mass if whole.heavy else 0.0
         return own + whole.mass(here.state)
 
     def held(self, here: Evaluation) -> np.ndarray:
@@ -189,31 +188,19 @@ class Equations:
 
     def pulls(self, here: Sequence[Evaluation], v: np.ndarray, times: Sequence[float]) -> Pull:
         """The same in some states, at velocities v (k, n)."""
-        whole = self.whole
+        count, n, whole = len(v), self.size, self.whole
         if whole is None:
-            groups, heavy, parts = self.assembly.groups, self.parts, self.parts
+            total = Pull(np.zeros((count, n, n)), np.zeros((count, n)), np.zeros(count), np.zeros(count))
         else:
-            groups, heavy, parts = whole.groups, whole.heavy, whole.parts
-        total = self._nothing(len(v))
-        if whole is not None:
             total = whole.pulls([at.state for at in here], v, self.topology.gravity, self._works[:-1])
-        if not (groups or heavy or parts or self.inputs.names):
-            return total
-        for k, (at, own, t) in enumerate(zip(here, v, times, strict=True)):
-            motions = self.frame_motions(at.configuration, own) if heavy or parts else _NO_MOTIONS
-            if heavy:
-                mass, inertia, _ = self._inertia(at.configuration, own, motions, heavy)
-                total.mass[k] += mass
-                total.force[k] -= inertia
-            force, damped, driven = self._applied(at, own, t, groups, parts, motions[0])
-            total.force[k] += force
-            total.damped[k] += damped
-            total.driven[k] += driven
+        if count not in self._beside:
+            self._beside[count] = Beside(self, count)
+        self._beside[count].add(total, [at.configuration for at in here], v)
+        for k, (at, own, t) in enumerate(zip(here, v, times, strict=True) if self.inputs.names else ()):
+            given = self.inputs.forces(t, at)
+            total.force[k] += given
+            total.driven[k] += given @ own
         return total
-
-    def _nothing(self, count: int) -> Pull:
-        n = self.size
-        return Pull(np.zeros((count, n, n)), np.zeros((count, n)), np.zeros(count), np.zeros(count))
 
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations, likewise."""
@@ -231,10 +218,24 @@ class Equations:
 
         Groups that have a power are among both.
         """
-        return self._applied(here, v, time, groups, parts, self.frame_motions(here.configuration, v)[0])
+        at = here.configuration
+        force, damped, driven = self.of_elements(at, v, groups, parts, self.frame_motions(at, v)[0])
+        damped, driven = (float(sum(map(np.sum, powers))) for powers in (damped, driven))
+        if self.inputs.names:
+            given = self.inputs.forces(time, here)
+            force, driven = force + given, driven + float(given @ v)
+        return force, damped, driven
 
-    def _applied(self, here, v, time, groups, parts, moving):
-        at, force, damped, driven = here.configuration, np.zeros(self.size + 1), 0.0, 0.0  # the last one is the ground
+    def of_elements(
+        self,
+        at: Configuration,
+        v: np.ndarray,
+        groups: Sequence[Group],
+        parts: Sequence[GroupInertia],
+        moving: np.ndarray,
+    ) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
+        """The same without inputs, and powers element by element, with velocities of frames (frames, 6)."""
+        force, damped, driven = np.zeros(self.size + 1), [], []  # the last one is the ground
         for g in groups:
             # powers come with the parts
             energy, gradient, _ = self.assembly.evaluate(g, at, 1, follower_factor=0.0)
@@ -244,23 +245,19 @@ class Equations:
             rows = self.assembly.rows[g.number]
             np.subtract.at(force, rows, gradient)
             if not g.cls.defines("power") and (without := g.without_energy).any():
-                driven -= float(np.sum(gradient[without] * np.append(v, 0.0)[rows[without]]))
+                driven.append(-without * np.sum(gradient * np.append(v, 0.0)[rows], axis=1))
         for part in parts:
             place = self._rows[self.parts.index(part)]
             if part.has_damping and (v.any() or part.has_power):
                 own = self._own(part.group, v, moving)
                 both = part.dampings(at, own)
-                damped += float(np.sum(both * own))
+                damped.append(np.sum(both * own, axis=1))
                 if part.has_power:
                     power = part.powers(at, own)
-                    driven += float(np.sum(power * own * self._works[place]))
+                    driven.append(np.sum(power * own * self._works[place], axis=1))
                     both = both + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
                 np.add.at(force, place, both)
-        if self.inputs.names:
-            given = self.inputs.forces(time, here)
-            force[:-1] += given
-            driven += float(given @ v)
         return force[:-1], damped, driven
 
     def _bends(self, at: Configuration, v: np.ndarray) -> np.ndarray:

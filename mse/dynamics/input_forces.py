@@ -15,7 +15,7 @@ from ..elements.definitions import of_mse
 from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
-from ..validation.arguments import called, find, mapping, number, refusal
+from ..validation.arguments import called, find, mapping, number, real, refusal
 from .prescribed import BESIDE, Signal
 
 Given = float | Callable[[float], float] | ArrayLike
@@ -108,7 +108,8 @@ class InputForces:
 
     def _force(self, name: str, time: float) -> float:
         value = called(self._label, f"input {name!r}", "a function of t in s", self._forces[name][0], time)
-        return number(self._label, f"input {name!r} at t = {time:g} s", value)
+        found = real(value)  # messages take longer to write than most functions to evaluate
+        return number(self._label, f"input {name!r} at t = {time:g} s", value) if found is None else found
 
     def forces(self, time: float, here: Evaluation) -> np.ndarray:
         """Forces (n,) on the coordinates of bodies and on internal ones."""
