@@ -245,7 +245,7 @@ class Equations:
             rows = self.assembly.rows[g.number]
             np.subtract.at(force, rows, gradient)
             if not g.cls.defines("power") and (without := g.without_energy).any():
-                driven.append(-without * np.sum(gradient * np.append(v, 0.0)[rows], axis=1))
+                driven.append(-np.where(without, np.sum(gradient * np.append(v, 0.0)[rows], axis=1), 0.0))
         for part in parts:
             place = self._rows[self.parts.index(part)]
             if part.has_damping and (v.any() or part.has_power):
