@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, eigh
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..elements import laws
 from ..errors import ModelError
@@ -31,6 +32,7 @@ from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
 from ..statics.coordinate_sizes import motion_scale, without_store
 from ..statics.forces import joint_reactions
+from .beside import Beside
 from .flows import FlowPart
 from .inertia import GroupInertia, cross
 from .input_forces import InputForces
@@ -80,11 +82,24 @@ class Equations:
         self.hidden = False  # whether some rates follow from inputs that change alone; found at the start
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
         self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
+        self._beside: dict[int, Beside] = {}  # what evaluates so many states at once
 
     def evaluation(self, state: State, time: float = 0.0) -> Evaluation:
         """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""
-        targets = self.inputs.targets(time) if self.inputs.motors else None
-        return Evaluation(self.assembly, state, measure=self.measure, targets=targets)
+        return self.evaluations([state], [time])[0]
+
+    def evaluations(self, states: Sequence[State], times: Sequence[float]) -> list[Evaluation]:
+        """The same in some states."""
+        targets = [self.inputs.targets(t) if self.inputs.motors else None for t in times]
+        found = [
+            Evaluation(self.assembly, s, measure=self.measure, targets=u) for s, u in zip(states, targets, strict=True)
+        ]
+        if self.whole is not None and self.whole.binds:
+            pattern = self.assembly.constraint_pattern
+            for here, residual, slopes in zip(found, *self.whole.constraints(states), strict=True):
+                off = residual if here.targets is None else residual - here.targets
+                here.constraint_entries = off, slopes[pattern.row, pattern.indices]
+        return found
 
     @cached_property
     def whole(self) -> Whole | None:
@@ -139,9 +154,9 @@ class Equations:
     # -- terms ------------------------------------------------------------------------------------------------
     def inertia(self, at: Configuration, v: np.ndarray) -> Inertia:
         """Masses and forces of inertia at velocities v (n,)."""
-        return self._inertia(at, v, self.frame_motions(at, v), self.parts)
+        return self.inertia_of(at, v, self.frame_motions(at, v), self.parts)
 
-    def _inertia(
+    def inertia_of(
         self, at: Configuration, v: np.ndarray, motions: tuple[np.ndarray, np.ndarray], parts: Sequence[GroupInertia]
     ) -> Inertia:
         moving, turning = motions
@@ -161,35 +176,49 @@ class Equations:
 
     def mass(self, here: Evaluation) -> np.ndarray:
         """M (n, n) in a state."""
-        return self.inertia(here.configuration, np.zeros(self.size)).mass
+        at, whole = here.configuration, self.whole
+        if whole is None:
+            return self.inertia(at, np.zeros(self.size)).mass
+        rest = np.zeros(self.size)
+        own = self.inertia_of(at, rest, self.frame_motions(at, rest), whole.heavy).mass if whole.heavy else 0.0
+        return own + whole.mass(here.state)
+
+    def held(self, here: Evaluation) -> np.ndarray:
+        """Slopes (m, n) of all constraints."""
+        out = np.zeros((self.assembly.constraint_count, self.size))
+        if len(out):
+            pattern = self.assembly.constraint_pattern
+            out[pattern.row, pattern.indices] = here.constraint_entries[1]
+        return out
 
     def pull(self, here: Evaluation, v: np.ndarray, time: float) -> Pull:
         """Masses and forces in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
-        return self._pull(here, v, time, self.frame_motions(here.configuration, v))
+        found = self.pulls([here], v[None], [time])
+        return Pull(found.mass[0], found.force[0], float(found.damped[0]), float(found.driven[0]))
 
-    def _pull(self, here: Evaluation, v: np.ndarray, time: float, motions: tuple[np.ndarray, np.ndarray]) -> Pull:
-        whole = self.whole
-        groups, heavy, parts = (
-            (self.assembly.groups, self.parts, self.parts)
-            if whole is None
-            else (whole.groups, whole.heavy, whole.parts)
-        )
-        mass, inertia = self._inertia(here.configuration, v, motions, heavy)
-        found = self._applied(here, v, time, groups, parts, motions[0])
-        found = Pull(mass, found[0] - inertia, *found[1:])
+    def pulls(self, here: Sequence[Evaluation], v: np.ndarray, times: Sequence[float]) -> Pull:
+        """The same in some states, at velocities v (k, n)."""
+        count, n, whole = len(v), self.size, self.whole
         if whole is None:
-            return found
-        own = whole.pull(here.state, v, self.topology.gravity, self._works[:-1])
-        return Pull(*(a + b for a, b in zip(found, own, strict=True)))
+            total = Pull(np.zeros((count, n, n)), np.zeros((count, n)), np.zeros(count), np.zeros(count))
+        else:
+            total = whole.pulls([at.state for at in here], v, self.topology.gravity, self._works[:-1])
+        if count not in self._beside:
+            self._beside[count] = Beside(self, count)
+        self._beside[count].add(total, [at.configuration for at in here], v)
+        for k, (at, own, t) in enumerate(zip(here, v, times, strict=True) if self.inputs.names else ()):
+            given = self.inputs.forces(t, at)
+            total.force[k] += given
+            total.driven[k] += given @ own
+        return total
 
     def terms(self, here: Evaluation, v: np.ndarray, time: float) -> Terms:
         """All terms of the equations, likewise."""
-        motions = self.frame_motions(here.configuration, v)
-        mass, force, damped, driven = self._pull(here, v, time, motions)
+        mass, force, damped, driven = self.pull(here, v, time)
         if self.whole is not None and self.whole.binds:
             bend = self.whole.bends(here.state, v)
         else:
-            bend = self._bends(here.configuration, v, *motions)
+            bend = self._bends(here.configuration, v)
         return Terms(mass, force, bend, damped, driven)
 
     def applied(
@@ -199,10 +228,24 @@ class Equations:
 
         Groups that have a power are among both.
         """
-        return self._applied(here, v, time, groups, parts, self.frame_motions(here.configuration, v)[0])
+        at = here.configuration
+        force, damped, driven = self.of_elements(at, v, groups, parts, self.frame_motions(at, v)[0])
+        damped, driven = (float(sum(map(np.sum, powers))) for powers in (damped, driven))
+        if self.inputs.names:
+            given = self.inputs.forces(time, here)
+            force, driven = force + given, driven + float(given @ v)
+        return force, damped, driven
 
-    def _applied(self, here, v, time, groups, parts, moving):
-        at, force, damped, driven = here.configuration, np.zeros(self.size + 1), 0.0, 0.0  # the last one is the ground
+    def of_elements(
+        self,
+        at: Configuration,
+        v: np.ndarray,
+        groups: Sequence[Group],
+        parts: Sequence[GroupInertia],
+        moving: np.ndarray,
+    ) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
+        """The same without inputs, and powers element by element, with velocities of frames (frames, 6)."""
+        force, damped, driven = np.zeros(self.size + 1), [], []  # the last one is the ground
         for g in groups:
             # powers come with the parts
             energy, gradient, _ = self.assembly.evaluate(g, at, 1, follower_factor=0.0)
@@ -212,30 +255,27 @@ class Equations:
             rows = self.assembly.rows[g.number]
             np.subtract.at(force, rows, gradient)
             if not g.cls.defines("power") and (without := g.without_energy).any():
-                driven -= float(np.sum(gradient[without] * np.append(v, 0.0)[rows[without]]))
+                driven.append(-np.where(without, np.sum(gradient * np.append(v, 0.0)[rows], axis=1), 0.0))
         for part in parts:
             place = self._rows[self.parts.index(part)]
             if part.has_damping and (v.any() or part.has_power):
                 own = self._own(part.group, v, moving)
                 both = part.dampings(at, own)
-                damped += float(np.sum(both * own))
+                damped.append(np.sum(both * own, axis=1))
                 if part.has_power:
                     power = part.powers(at, own)
-                    driven += float(np.sum(power * own * self._works[place]))
+                    driven.append(np.sum(power * own * self._works[place], axis=1))
                     both = both + power
                 shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
                 np.add.at(force, place, both)
-        if self.inputs.names:
-            given = self.inputs.forces(time, here)
-            force[:-1] += given
-            driven += float(given @ v)
         return force[:-1], damped, driven
 
-    def _bends(self, at: Configuration, v: np.ndarray, moving: np.ndarray, turning: np.ndarray) -> np.ndarray:
+    def _bends(self, at: Configuration, v: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints, so that ``g'' = G a + v'(d2g)v``."""
         out = np.zeros(self.assembly.constraint_count)
-        if not v.any():
+        if not len(out) or not v.any():
             return out
+        moving, turning = self.frame_motions(at, v)
         out = np.append(out, 0.0)  # the last one is of rows that joined groups fill up
         for g, numbers in zip(self.assembly.bound, self.assembly.constraint_pattern.numbers, strict=True):
             own, faster = self._own(g, v, moving), _by_turning(g, turning)
@@ -286,7 +326,7 @@ class Equations:
 
     def drift(self, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
         """Rates (m + f,) by which velocities v (n,) are off from what constraints, prescribed motions and flows allow."""
-        found = here.slopes @ v if self.assembly.constraint_count else np.zeros(0)
+        found = self.held(here) @ v
         if self.inputs.motors:
             found = found - self.inputs.rates(time)
         rows, _ = self.flow_rows(here, v)
@@ -294,7 +334,7 @@ class Equations:
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""
-        held = here.slopes.toarray() if self.assembly.constraint_count else np.zeros((0, self.size))
+        held = self.held(here)
         flows, _ = self.flow_rows(here, v)
         return held if flows is None else np.vstack([held, flows])
 
@@ -405,7 +445,7 @@ class Constrained:
     def _along(self, force: np.ndarray, size: float) -> np.ndarray:
         if not self.equations.massless:
             try:
-                return cho_solve(self._factor, force)
+                return dpotrs(self._factor, force, lower=True)[0]
             except LinAlgError:
                 pass
         values, vectors = eigh(self._inner)
@@ -423,10 +463,10 @@ class Constrained:
         return little * max(values.max(initial=0.0), little * np.abs(self.mass).max(initial=0.0))
 
     @cached_property
-    def _factor(self) -> tuple:
-        factor = cho_factor(self._inner)
-        pivots = factor[0].diagonal() ** 2
-        if pivots.min() <= self._rounded(self._inner.diagonal()):
+    def _factor(self) -> np.ndarray:
+        factor, failed = dpotrf(self._inner, lower=True)
+        pivots = factor.diagonal() ** 2
+        if failed or pivots.min() <= self._rounded(self._inner.diagonal()):
             raise LinAlgError("no mass")
         return factor
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
@@ -126,7 +125,7 @@ class _Steps:
         """The largest acceleration (m/s2) of what has mass."""
         m, rows = self._matrices.mass, self._matrices.rows
         basis = np.linalg.svd(rows)[2][len(rows) :].T if len(rows) else np.eye(len(m))
-        values, vectors = eigh(basis.T @ m @ basis)
+        values, vectors = np.linalg.eigh(basis.T @ m @ basis)
         heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
         along = basis @ vectors[:, heavy]
         return float(np.abs(along @ ((along.T @ self._force) / values[heavy])).max(initial=0.0))
@@ -229,16 +228,11 @@ class _Steps:
             x, v, velocity, position = self._within(*like)
         # rates in a part of a step that was solved are rounding of positions, divided by a time that may be very short
         enough = self._close if like is None else _END
-        last, powers = np.inf, np.zeros((3, 2))
+        last = np.inf
         for iteration in range(1, _ITERATIONS + 1):
-            left = [[] for _ in range(4)]
             rates = _INVERSE @ np.stack([x, v - self._v], axis=1).reshape(3, -1) / h
-            for s in range(3):
-                t = self._begin.time + float(_NODES[s]) * h
-                found, powers[s] = self._left(t, rates[s], Unknowns(x[s], v[s], velocity[s], position[s]))
-                for rows, own in zip(left, found, strict=True):
-                    rows.append(own)
-            sides = [_BACK @ np.array(rows) for rows in left]
+            left, powers = self._left(self._begin.time + _NODES * h, rates, Unknowns(x, v, velocity, position))
+            sides = [_BACK @ rows for rows in left]
             if not all(np.isfinite(side).all() for side in sides):
                 return None
             one = solvers[0](*(-side[0].real for side in sides))
@@ -265,34 +259,32 @@ class _Steps:
         x, v = through[:, 1:] @ stages.x, through @ np.vstack([self._v, stages.v])
         return x, v, inside @ stages.velocity, inside @ stages.position
 
-    def _left(self, t: float, rates: np.ndarray, y: Unknowns) -> tuple[Unknowns, tuple[float, float]]:
-        """What is left of the equations at one stage, with x' and v' (2 n,) of it, and the powers (W) there."""
+    def _left(self, times: np.ndarray, rates: np.ndarray, y: Unknowns) -> tuple[Unknowns, np.ndarray]:
+        """What is left of the equations at some stages, with x' and v' (k, 2 n) of these, and the powers (k, 2) in W there."""
         e, m, metric = self._equations, self._matrices, self._metric
-        self._evaluations += 1
-        n, held = len(metric), m.held
-        x, v = y.x / metric, y.v / metric
-        here = e.evaluation(displaced(self._begin.state, x), t)
-        flows, _ = e.flow_rows(here, v)
-        mass, force, damped, driven = e.pull(here, v, t)
-        rows, off = np.zeros((0, n)), np.zeros(0)
+        (count, n), held = y.x.shape, m.held
+        self._evaluations += count
+        x, v, times = y.x / metric, y.v / metric, times.tolist()
+        here = e.evaluations([displaced(self._begin.state, own) for own in x], times)
+        mass, force, damped, driven = e.pulls(here, v, times)
+        rows, gap = np.zeros((count, len(m.rows), n)), np.zeros((count, len(held)))
         if len(m.lengths):
-            count, inputs = e.assembly.constraint_count, e.inputs
-            rows = np.zeros((len(m.lengths), n))
-            rows[:count] = here.slopes.toarray() if count else rows[:0]
-            if flows is not None:
-                rows[count:] = flows
-            rows = (rows / m.lengths[:, None] / metric)[m.chosen]
-            off = rows @ y.v
-            if inputs.motors or inputs.held:
-                moved = (np.append(inputs.rates(t), inputs.flow_rates(t)) / m.lengths)[m.chosen]
-                off -= moved
-                driven -= float(y.velocity @ moved)
-        gap = here.residual[held] / m.lengths[held] if len(held) else np.zeros(0)
-        flow = y.v + rows[: len(held)].T @ y.position
-        for turn, w in zip(x[: self._bodies].reshape(-1, 6), flow[: self._bodies].reshape(-1, 6), strict=True):
-            w[3:] = inverse_left_jacobian(turn[3:]) @ w[3:]
-        pull = (mass @ (rates[n:] / metric) - force) / metric + rows.T @ y.velocity
-        return Unknowns(rates[:n] - flow, pull, gap, off), (damped, driven)
+            for k, at in enumerate(here):
+                rows[k] = (e.rows(at, v[k]) / m.lengths[:, None] / metric)[m.chosen]
+        off = np.einsum("kij,kj->ki", rows, y.v)
+        for k, (at, t) in enumerate(zip(here, times, strict=True) if len(m.lengths) else ()):
+            gap[k] = at.residual[held] / m.lengths[held]
+            if e.inputs.motors or e.inputs.held:
+                moved = (np.append(e.inputs.rates(t), e.inputs.flow_rates(t)) / m.lengths)[m.chosen]
+                off[k] -= moved
+                driven[k] -= float(y.velocity[k] @ moved)
+        flow = y.v + np.einsum("kij,ki->kj", rows[:, : len(held)], y.position)
+        for own, out in zip(x[:, : self._bodies], flow[:, : self._bodies], strict=True):
+            for turn, w in zip(own.reshape(-1, 6)[:, 3:], out.reshape(-1, 6)[:, 3:], strict=True):
+                w[:] = inverse_left_jacobian(turn) @ w
+        pull = np.einsum("kij,kj->ki", mass, rates[:, n:] / metric) - force
+        pull = pull / metric + np.einsum("kij,ki->kj", rows, y.velocity)
+        return Unknowns(rates[:, :n] - flow, pull, gap, off), np.stack([damped, driven], axis=1)
 
     def _error(self, stages: _Stages, h: float, repeated: bool) -> float:
         """The error of a step in tolerances, as RADAU5 estimates it; filtered once more where a step is ``repeated``."""
@@ -309,6 +301,6 @@ class _Steps:
             return error
         rates = np.concatenate([-x, -v])
         none = Unknowns(found.x, self._v + found.v, np.zeros(len(m.rows)), np.zeros(len(m.held)))
-        left, _ = self._left(self._begin.time, rates, none)
-        again = solve(-left.x, -left.v, no_gap, no_slip)
+        left, _ = self._left(np.array([self._begin.time]), rates[None], Unknowns(*(z[None] for z in none)))
+        again = solve(-left.x[0], -left.v[0], no_gap, no_slip)
         return self._measured(again.x, again.v, h)

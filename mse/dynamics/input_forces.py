@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from ..elements import laws
 from ..elements.circuits import CurrentSource, HeldCurrent
+from ..elements.definitions import of_mse
 from ..elements.flows import flow_count
 from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
-from ..validation.arguments import called, find, mapping, number, refusal
+from ..validation.arguments import called, find, mapping, number, real, refusal
 from .prescribed import BESIDE, Signal
 
 Given = float | Callable[[float], float] | ArrayLike
@@ -50,6 +51,7 @@ class InputForces:
         self.held = {n: row for n, (row, _) in currents.items()}
         self._steady = np.array([current for _, current in currents.values()])
         self._signals = {name: Signal(self._label, name, given[name], times) for name in given if name in motors}
+        self._fixed: dict[str, np.ndarray] = {}
         # currents (A) of sources by name, of which charges grow from the values that they have at the beginning
         self.currents = {
             f"{el.path}.charge": el.obj.current
@@ -122,7 +124,8 @@ class InputForces:
 
     def _force(self, name: str, time: float) -> float:
         value = called(self._label, f"input {name!r}", "a function of t in s", self._values[name], time)
-        return number(self._label, f"input {name!r} at t = {time:g} s", value)
+        found = real(value)  # messages take longer to write than most functions to evaluate
+        return number(self._label, f"input {name!r} at t = {time:g} s", value) if found is None else found
 
     def forces(self, time: float, here: Evaluation) -> np.ndarray:
         """Forces (n,) on the coordinates of bodies and on internal ones."""
@@ -130,11 +133,11 @@ class InputForces:
 
     def each_force(self, time: float, here: Evaluation) -> dict[str, np.ndarray]:
         """The same (n,) of each input that is a force, by name."""
-        return {name: self._on_coordinates(name, self._force(name, time), here) for name in self._forces}
+        return {name: self._force(name, time) * self._along(name, here) for name in self._forces}
 
     def force_rates(self, time: float, here: Evaluation) -> np.ndarray:
         """By how much forces (n,) change in a second, at poses that stay."""
-        rates = (self._on_coordinates(name, self._rate(name, time), here) for name in self._forces)
+        rates = (self._rate(name, time) * self._along(name, here) for name in self._forces)
         return sum(rates, np.zeros(self._assembly.size))
 
     def _rate(self, name: str, time: float) -> float:
@@ -146,17 +149,21 @@ class InputForces:
             later = time + BESIDE * max(1.0, abs(time))
             return (self._force(name, later) - self._force(name, time)) / (later - time)
 
-    def _on_coordinates(self, name: str, value: float, here: Evaluation) -> np.ndarray:
+    def _along(self, name: str, here: Evaluation) -> np.ndarray:
+        """Forces (n,) on coordinates per unit of an input."""
+        if name in self._fixed:
+            return self._fixed[name]
         a, at = self._assembly, here.configuration
         el, column = self._forces[name]
         out = np.zeros(a.size + 6)  # the ground first
-        along = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))[:, column]
-        own = value * along
+        own = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))[:, column]
         for f, six in zip(el.frames, own[: 6 * len(el.frames)].reshape(-1, 6), strict=True):
             b = a.body[f]
             out[6 * b : 6 * b + 3] += six[:3]
             out[6 * b + 3 : 6 * b + 6] += six[3:] + np.cross(at.o[f] - at.reference[b], six[:3])
         out[6 * a.bodies :][el.coordinates] += own[6 * len(el.frames) :]
+        if not len(el.frames) and of_mse(type(el.obj)):  # as of sources: it does not depend on where anything is
+            self._fixed[name] = out[6:]
         return out[6:]
 
     # -- prescribed motions -----------------------------------------------------------------------------------

@@ -11,19 +11,23 @@ measured: turns count by the size of the system.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve, null_space, qr
+from scipy.linalg import null_space, qr
+from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 
 from ..kernels.masses import cross_matrices
+from ..model.configuration import Configuration
 from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .accelerations import Equations
-from .inertia import cross
-from .moving import frames_moving, of_elements, summed
+from .inertia import GroupInertia, cross
+from .moving import Carried, frames_moving
+from .slopes import Slopes, of_inertia, of_velocities, slopes
 
 
 class Unknowns(NamedTuple):
@@ -47,6 +51,8 @@ class Jacobian:
         e, self.size = equations, equations.size
         self._follows = np.zeros(e.size, dtype=bool)
         self._follows[e.size - e.topology.internal :] = np.logical_or(*e.assembly.variables())
+        self.turning = 0.5 * _turns(e, v)
+        self._still = _of_velocities(e, here, v)
         self._put_matrices(np.zeros(e.size))
         flows, _ = e.flow_rows(here, v)
         rows, self.lengths = e.stacked(here, flows)
@@ -60,10 +66,9 @@ class Jacobian:
         self.turned = np.zeros_like(self.rows)  # slopes of A v by positions
 
     def _put_matrices(self, a: np.ndarray) -> None:
-        metric = self._equations.measure.metric
-        mass, damping, stiffness, self.turning = matrices(self._equations, self._here, self._v, a)
+        e, metric = self._equations, self._equations.measure.metric
         both = np.outer(metric, metric)
-        self.mass, self.damping, self.stiffness = mass / both, damping / both, stiffness / both
+        self.mass, self.damping, self.stiffness = (_of_inertia(e, self._here, self._v, a) + self._still) / both
 
     def accelerate(self, a: np.ndarray, velocity: np.ndarray) -> None:
         """Add what measured accelerations (n,) and multipliers of velocity constraints (k,) change in the slopes."""
@@ -72,10 +77,13 @@ class Jacobian:
         if p:
             multipliers = np.zeros(e.assembly.constraint_count)
             multipliers[self.held] = velocity[:p] / self.lengths[self.held]
-            reactions = e.assembly.reaction_total(self._here.configuration, multipliers).toarray()
+            if e.whole is not None and e.whole.binds:
+                reactions, turned = e.whole.reactions(self._here.state, self._v, multipliers)
+            else:
+                reactions = e.assembly.reaction_total(self._here.configuration, multipliers).toarray()
+                turned = _turned(e, self._here, self._v)
+            self.turned[:p] = turned[self.held] / self.lengths[self.held, None] / metric
             self.stiffness += reactions / np.outer(metric, metric)
-            turned = _turned(e, self._here, self._v)[self.held]
-            self.turned[:p] = turned / self.lengths[self.held, None] / metric + self.rows[:p] @ self.turning
 
     @property
     def massless(self) -> np.ndarray:
@@ -99,11 +107,11 @@ class Jacobian:
         a, g = self.rows, self.rows[:p]
         inner = s * self.mass + self.damping
         by_x = s * np.eye(n) - self.turning
-        matrix = np.zeros((n + k + p, n + k + p), dtype=complex if np.iscomplexobj(s) else float)
+        matrix = np.zeros((n + k + p, n + k + p), dtype=complex if np.iscomplexobj(s) else float, order="F")
         own = inner @ by_x + self.stiffness
         # what neither mass nor force moves stays where it is; equations of efforts and states may have no diagonal
         felt = np.maximum(np.abs(own).max(axis=0, initial=0.0), np.abs(own).max(axis=1, initial=0.0))
-        felt = self._beside(felt)
+        felt = felt if felt.all() else self._beside(felt)
         stays = NOTHING * np.where(felt > 0.0, felt, felt.max(initial=0.0))
         own[np.diag_indices(n)] += np.where(self._follows, 0.0, stays)
         if self._equations.undecided:  # otherwise rounding of forces along it would move it
@@ -114,11 +122,12 @@ class Jacobian:
         matrix[n : n + p, :n] = g
         matrix[n + p :, :n] = a @ by_x + self.turned
         matrix[n + p :, n + k :] = -a @ g.T
-        factor = lu_factor(matrix)
+        factorize, substitute = (zgetrf, zgetrs) if np.iscomplexobj(matrix) else (dgetrf, dgetrs)
+        factor, pivots, _ = factorize(matrix, overwrite_a=True)
 
         def solve(r1: np.ndarray, r2: np.ndarray, r3: np.ndarray, r4: np.ndarray) -> Unknowns:
-            found = lu_solve(factor, np.concatenate([r2 + inner @ r1, r3, r4 + a @ r1]))
-            x, velocity, position = np.split(found, [n, n + k])
+            found, _ = substitute(factor, pivots, np.concatenate([r2 + inner @ r1, r3, r4 + a @ r1]))
+            x, velocity, position = found[:n], found[n : n + k], found[n + k :]
             return Unknowns(x, by_x @ x - g.T @ position - r1, velocity, position)
 
         return solve
@@ -144,7 +153,7 @@ def _independent(rows: np.ndarray) -> np.ndarray:
 
 
 def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
-    """Slopes (m, n) of ``G v`` by positions along exponential coordinates, of all constraints."""
+    """Slopes (m, n) of ``G v`` by positions, of all constraints, at velocities along axes that do not turn."""
     at, a = here.configuration, e.assembly
     moving, _ = e.frame_motions(at, v)
     out = np.zeros((a.constraint_count + 1, e.size + 1))  # the last one is of rows that joined groups fill up
@@ -158,6 +167,8 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
             row = np.einsum("ei,eij->ej", own, curvature)
             for k in range(levers.shape[1]):
                 d, turn = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
+                # half of it is in second derivatives along axes that turn with the frame
+                row[:, turn] += 0.5 * cross(slopes[:, r, turn], w[:, k])
                 # a frame at lever r moves by v + w x r, where r turns
                 row[:, turn] += cross(levers[:, k], row[:, d]) + cross(levers[:, k], cross(slopes[:, r, d], w[:, k]))
             np.add.at(out, (numbers[:, r, None], place), row)
@@ -166,15 +177,92 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
 
 def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
     """M, and slopes by velocities and by positions (n, n), of forces on the side of ``M a``; W (n, n)."""
-    at, n = here.configuration, e.size
-    frames = frames_moving(e, at, v, a)
-    mass, damping, stiffness = summed(e, list(of_elements(e, at, v, a, frames, exact=False)))
-    turning, faster = np.zeros((2, n, n))
-    for out, rates in ((turning, v), (faster, a)):
-        for b, w in enumerate(rates[: 6 * (e.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]):
-            turns = slice(6 * b + 3, 6 * b + 6)
-            out[turns, turns] = cross_matrices(w[None])[0]
-    # along axes that do not turn velocities change by x' - W x, accelerations by x'' - W' x - W x', here at fixed ones
+    mass, damping, stiffness = _of_inertia(e, here, v, a) + _of_velocities(e, here, v)
+    return mass, damping, stiffness, 0.5 * _turns(e, v)
+
+
+def _of_inertia(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The share (3, n, n) of forces of inertia."""
+    whole, at = e.whole, here.configuration
+    heavy = [part for part in e.parts if part.has_mass] if whole is None else whole.heavy
+    out = np.zeros((3, e.size, e.size))
+    if heavy:
+        moving, accelerated = frames_moving(e, at, v, a)
+        found = []
+        for part in heavy:
+            own, faster = e._own(part.group, v, moving), e._own(part.group, a, accelerated)
+            found.append((part, of_inertia(part, at, own, faster, exact=False)))
+        out += _along_fixed_axes(e, v, a, _summed(e, at, moving, accelerated, found))
+    return out if whole is None else out + _defined(e, here, v, a, whole.of_inertia(here.state, v, a))
+
+
+def _of_velocities(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
+    """The share (3, n, n) of all other forces."""
+    whole, at, n = e.whole, here.configuration, e.size
+    parts = [part for part in e.parts if part.has_damping] if whole is None else whole.parts
+    out = np.zeros((3, n, n))
+    if parts:
+        moving, _ = e.frame_motions(at, v)
+        found = [(p, s) for p in parts for s in of_velocities(p, at, e._own(p.group, v, moving), exact=False)]
+        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, at, moving, np.zeros_like(moving), found))
+    if whole is None:
+        out[2] += here.total(2).stiffness.toarray()
+        return out
+    for g in whole.groups:
+        # its powers are there with their velocities
+        _, _, stiffness = e.assembly.evaluate(g, at, 2, summed=True, follower_factor=float(not whole.has_power(g)))
+        _add(out[2:], e.assembly.rows[g.number], stiffness[:, 0])
+    out[1:] += _defined(e, here, v, np.zeros(n), whole.of_velocities(here.state, v, e.topology.gravity))
+    return out
+
+
+def _defined(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """What was found for all elements at once, if it is finite; otherwise an element without slopes is refused by name."""
+    if not np.isfinite(found).all():
+        moving, accelerated = (e.frame_motions(here.configuration, x)[0] for x in (v, a))
+        for part in e.parts:
+            own, faster = e._own(part.group, v, moving), e._own(part.group, a, accelerated)
+            deque(slopes(part, here.configuration, own, faster, exact=False), maxlen=0)
+    return found
+
+
+def _summed(
+    e: Equations,
+    at: Configuration,
+    moving: np.ndarray,
+    accelerated: np.ndarray,
+    found: Iterable[tuple[GroupInertia, Slopes]],
+) -> np.ndarray:
+    """Sums (3, n, n) over elements, on bodies whose axes turn with them."""
+    total = np.zeros((3, e.size, e.size))
+    for part, own in found:
+        g, frames = part.group, part.group.frames
+        carried = Carried(e._levers(g, at), moving[frames][:, :, 3:], accelerated[frames][:, :, 3:], part.shape.size)
+        _add(total, e._rows[e.parts.index(part)], *carried.on_bodies(own)[1:])
+    return total
+
+
+def _add(total: np.ndarray, place: np.ndarray, *found: np.ndarray) -> None:
+    """Add matrices (E, k, k) of elements to sums (n, n), each to one, at the places (E, k) of their coordinates."""
+    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
+    mine = (rows >= 0) & (columns >= 0)  # the others are on the ground
+    at = rows[mine], columns[mine]
+    for sum_of, matrices in zip(total, found, strict=True):
+        np.add.at(sum_of, at, matrices[mine])
+
+
+def _along_fixed_axes(e: Equations, v: np.ndarray, a: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """The same along axes that do not turn: there velocities change by x' - W x, accelerations by x'' - W' x - W x'."""
+    mass, damping, stiffness = sums
+    turning = _turns(e, v)
     damping = damping + mass @ turning
-    stiffness = stiffness + damping @ turning + mass @ faster + here.total(2).stiffness.toarray()
-    return mass, damping, stiffness, 0.5 * turning
+    return np.stack([mass, damping, stiffness + damping @ turning + mass @ _turns(e, a)])
+
+
+def _turns(e: Equations, rates: np.ndarray) -> np.ndarray:
+    """``[w]x`` (n, n) of the angular rates w of bodies among rates (n,)."""
+    out, count = np.zeros((e.size, e.size)), e.assembly.bodies - 1
+    for b, matrix in enumerate(cross_matrices(rates[: 6 * count].reshape(-1, 6)[:, 3:])):
+        turns = slice(6 * b + 3, 6 * b + 6)
+        out[turns, turns] = matrix
+    return out

@@ -40,9 +40,19 @@ def slopes(
 
     Without ``exact`` slopes that only differences give are left out: Newton's method converges without them, too.
     """
-    cls = part.cls
     if part.has_mass:
-        yield _checked(part, "inertia", _inertia(part, at, v, a, exact))
+        yield of_inertia(part, at, v, a, exact=exact)
+    yield from of_velocities(part, at, v, exact=exact)
+
+
+def of_inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, *, exact: bool = True) -> Slopes:
+    """Those of inertia, of a class that has mass."""
+    return _checked(part, "inertia", _inertia(part, at, v, a, exact))
+
+
+def of_velocities(part: GroupInertia, at: Configuration, v: np.ndarray, *, exact: bool = True) -> Iterator[Slopes]:
+    """Those of dampings and of powers, on which accelerations have no influence."""
+    cls = part.cls
     if cls.damping_kernel is not None or cls.defines("dissipation") or cls.defines("damping_matrix"):
         found = _damping(part, at, v, exact)
         if found is not None:

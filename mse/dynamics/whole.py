@@ -12,14 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..elements.base import MObject
 from ..elements.definitions import of_mse
-from ..elements.differentiation import FramePose, Given, MovingFrame
+from ..elements.differentiation import SLOW, VANISHED, FramePose, Given, MovingFrame, directions
+from ..elements.joint_base import FreeJoint
 from ..elements.law_record import Law, Shape, bounded
 from ..kernels import joints, springs
+from ..kernels.masses import cross_matrices
 from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
 from ..model.topology import Topology
+from ..numerics.recorder import Recorded
 from .inertia import GroupInertia
 
 # Coordinates beyond which recording would take long: it grows with their square, to 0.2 s here
@@ -29,12 +33,12 @@ _KEPT = 16  # records of ways through the conditions of the laws: a law with end
 
 
 class Pull(NamedTuple):
-    """M (n, n), f - c (n,), power (W) of dampers, and of other forces."""
+    """M (n, n), f - c (n,), power (W) of dampers, and of other forces; of several states along a first axis."""
 
     mass: np.ndarray
     force: np.ndarray
-    damped: float
-    driven: float
+    damped: float | np.ndarray
+    driven: float | np.ndarray
 
 
 class Whole:
@@ -47,13 +51,14 @@ class Whole:
         self, topology: Topology, groups: Sequence[Group], parts: Sequence[GroupInertia], bound: Sequence[Group]
     ):
         self.groups = [g for g in groups if not _has_force(g)]
+        self._powers = {p.cls for p in parts if p.has_power and _has_damping(p)}
         self.heavy = [p for p in parts if p.has_mass and not _has_mass(p)]
         self.parts = [p for p in parts if p.has_damping and not _has_damping(p)]
         own = [p for p in parts if p.has_damping and _has_damping(p)]
         of: dict[str, list[Element]] = {
-            "energy": [el for g in groups if _has_force(g) and not _is_joint(g) for el in g.elements],
+            "energy": [el for g in groups if _has_force(g) for el in g.elements],
             "kinetic": [el for p in parts if p.has_mass and _has_mass(p) for el in p.group.elements],
-            "dissipation": [el for p in own if p.cls.defines("dissipation") for el in p.group.elements],
+            "dissipation": [el for p in own if _dissipates(p.cls) for el in p.group.elements if not _undamped(el.obj)],
             "power": [el for p in own if p.has_power for el in p.group.elements],
         }  # fmt: skip
         #: whether it has all constraints
@@ -63,6 +68,7 @@ class Whole:
         units, n = topology.units - 1, topology.size
         rows = sum(g.constraint_count * len(g.elements) for g in bound)
         values = {"energy": 1, "motion": 1 + n + n * n, "dissipation": 1, "power": n, "bends": rows}
+        values |= {"inertia": 1 + n, "drag": 1 + n, "constraint": rows, "rates": rows}
         self._shapes = {law: Shape(units, topology.internal, count) for law, count in values.items()}
         self._laws: dict[str, list[Law]] = {law: [] for law in values}
         self._has = {law for law, elements in of.items() if elements}
@@ -77,43 +83,123 @@ class Whole:
         return cls(topology, groups, parts, bound)
 
     def _asked(
-        self, law: str, state: State, given: np.ndarray, order: int
+        self, law: str, places: np.ndarray, given: np.ndarray, order: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values (m,), slopes (m, n) and second derivatives (n, n) of a law."""
-        row = np.concatenate([state.o[1:].ravel(), state.U[1:].ravel(), state.q, given])
-        known = self._laws[law]
-        found = next((own for own in known if not own.branches or own.serves(row[None])[0]), None)
-        if found is None:
-            with np.errstate(all="ignore"):
-                found = Law(self._own, law, self._shapes[law], None, row)
-            self._laws[law] = [*known[-_KEPT:], found]
-        values, slopes, second = found.run(row[None], order)
-        return values[0], slopes[0], second[0]
+        """Values (k, m), slopes (k, m, n) and second derivatives (k, n, n) of a law at places (k, i), as ``given`` (k, g)."""
+        rows, known = np.concatenate([places, given], axis=1), self._laws[law]
+        found = next((own for own in known if not own.branches or own.serves(rows).all()), None)
+        if found is not None:
+            return found.run(rows, order)
+        if len(rows) > 1:
+            one_by_one = [self._asked(law, *one, order) for one in zip(places[:, None], given[:, None], strict=True)]
+            return tuple(np.concatenate(x) for x in zip(*one_by_one, strict=True))
+        with np.errstate(all="ignore"):
+            found = Law(self._own, law, self._shapes[law], None, rows[0])
+        self._laws[law] = [*known[-_KEPT:], found]
+        return found.run(rows, order)
 
-    def pull(self, state: State, v: np.ndarray, gravity: np.ndarray, works: np.ndarray) -> Pull:
-        """Its shares in a state at velocities v (n,); ``works`` (n,) is 1 where forces of powers do work, 0 elsewhere."""
-        n = len(v)
-        mass, force, damped, driven = np.zeros((n, n)), np.zeros(n), 0.0, 0.0
+    def _asked_once(self, law: str, state: State, given: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
+        """The same without their first axis, in one state."""
+        return tuple(x[0] for x in self._asked(law, _places([state]), given[None], order))
+
+    def pulls(self, states: Sequence[State], v: np.ndarray, gravity: np.ndarray, works: np.ndarray) -> Pull:
+        """Its shares in some states, along a first axis of all numbers, at velocities v (k, n).
+
+        ``works`` (n,) is 1 where forces of powers do work, 0 elsewhere.
+        """
+        (count, n), places = v.shape, _places(states)
+        mass, force, damped, driven = np.zeros((count, n, n)), np.zeros((count, n)), np.zeros(count), np.zeros(count)
         if "energy" in self._has:
-            energy, slopes, _ = self._asked("energy", state, gravity, 1)
-            force -= slopes[0] if np.isfinite(bounded(energy)).all() else np.nan
+            given = np.broadcast_to(gravity, (count, len(gravity)))
+            energy, slopes, _ = self._asked("energy", places, given, 1)
+            force -= np.where(np.isfinite(bounded(energy)), slopes[:, 0], np.nan)
         if "kinetic" in self._has:
-            values = self._asked("motion", state, v, 0)[0]
-            mass += values[1 + n :].reshape(n, n)
-            force -= values[1 : 1 + n]
+            values = self._asked("motion", places, v, 0)[0]
+            mass += values[:, 1 + n :].reshape(count, n, n)
+            force -= values[:, 1 : 1 + n]
         if "dissipation" in self._has:
-            drag = self._asked("dissipation", state, v, 1)[1][0]
+            drag = self._asked("dissipation", places, v, 1)[1][:, 0]
             force -= drag
-            damped -= float(drag @ v)
+            damped -= np.sum(drag * v, axis=1)
         if "power" in self._has:
-            power = self._asked("power", state, np.concatenate([np.zeros(n), v]), 0)[0]
+            power = self._asked("power", places, np.concatenate([np.zeros_like(v), v], axis=1), 0)[0]
             force += power
-            driven += float(power @ (works * v))
+            driven += np.sum(power * works * v, axis=1)
         return Pull(mass, force, damped, driven)
+
+    def mass(self, state: State) -> np.ndarray:
+        """M (n, n)."""
+        n = self._shapes["energy"].size
+        if "kinetic" not in self._has:
+            return np.zeros((n, n))
+        return self._asked_once("motion", state, np.zeros(n), 0)[0][1 + n :].reshape(n, n)
+
+    def constraints(self, states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (k, m) of all constraints and their slopes (k, m, n) in some states."""
+        return self._asked(
+            "constraint", _places(states), np.zeros((len(states), self._shapes["constraint"].values)), 1
+        )[:2]
+
+    def has_power(self, g: Group) -> bool:
+        """Whether it has the powers of a group."""
+        return g.cls in self._powers
+
+    def of_inertia(self, state: State, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """M, and slopes by velocities and by positions (3, n, n) of forces of inertia, at accelerations a (n,)."""
+        n = len(v)
+        if "kinetic" not in self._has:
+            return np.zeros((3, n, n))
+        moving = _slow(v)
+        mass = self._asked_once("motion", state, moving, 0)[0][1 + n :].reshape(n, n)
+        forces, by_x, by_v = self._asked_once("inertia", state, np.concatenate([moving, a]), 2)
+        return np.stack([mass, _regular(by_v), self._symmetric(by_x[1:], forces[1:])])
+
+    def of_velocities(self, state: State, v: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+        """Slopes by velocities and by positions (2, n, n) of all other forces, on the side of ``M a``."""
+        n = len(v)
+        damping, stiffness, moving = np.zeros((n, n)), np.zeros((n, n)), _slow(v)
+        if "energy" in self._has:
+            stiffness += self._asked_once("energy", state, gravity, 2)[2]
+        if "dissipation" in self._has:
+            forces, by_x, by_v = self._asked_once("drag", state, moving, 2)
+            damping += by_v
+            stiffness += self._symmetric(by_x[1:], forces[1:])
+        if "power" in self._has:
+            forces, by_x, by_v = self._asked_once("power", state, np.concatenate([np.zeros(n), moving]), 2)
+            damping -= by_v
+            stiffness -= self._symmetric(by_x, forces)
+        return _regular(np.stack([damping, stiffness]))
+
+    def _symmetric(self, by_x: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        """Slopes (n, n) of forces (n,) by positions with half of how torques turn with bodies, as second derivatives have it."""
+        out = by_x.copy()
+        for first in range(3, 6 * self._shapes["energy"].frames, 6):
+            turn = slice(first, first + 3)
+            out[turn, turn] += 0.5 * cross_matrices(forces[None, turn])[0]
+        return _regular(out)
+
+    def reactions(self, state: State, v: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``d(G'l)/dx`` (n, n) at multipliers l (m,), and the slopes (m, n) by positions of the rates of constraints."""
+        return self._asked_once("constraint", state, multipliers, 2)[2], self._asked_once("rates", state, v, 1)[1]
 
     def bends(self, state: State, v: np.ndarray) -> np.ndarray:
         """``v'(d2g)v`` (m,) of all constraints."""
-        return self._asked("bends", state, v, 0)[0]
+        return self._asked_once("bends", state, v, 0)[0]
+
+
+def _places(states: Sequence[State]) -> np.ndarray:
+    """Where units and internal coordinates are, as records take them, one row each."""
+    return np.array([np.concatenate([s.o[1:].ravel(), s.U[1:].ravel(), s.q]) for s in states])
+
+
+def _slow(v: np.ndarray) -> np.ndarray:
+    """Velocities (n,), with hardly any in place of none: formulas like a speed's have no slopes at rest."""
+    return np.where(v == 0.0, SLOW * directions(len(v))[0], v)
+
+
+def _regular(slopes: np.ndarray) -> np.ndarray:
+    """Slopes without what is left of that."""
+    return np.where(np.abs(slopes) <= VANISHED, 0.0, slopes)
 
 
 def _plain(g: Group) -> bool:
@@ -127,14 +213,9 @@ def _is_joint(g: Group) -> bool:
 def _has_force(g: Group) -> bool:
     if not _plain(g) or g.without_energy.any():
         return False
-    if _is_joint(g):  # its angles have a memory
-        return not any(_springs(g, k) for k in range(len(g.members)))
+    if _is_joint(g):  # whose angles have a memory
+        return not any(isinstance(el.obj, FreeJoint) and el.obj.turns_on_springs() for el in g.elements)
     return g.cls.kernel is springs.body_load or (g.cls.kernel is None and not g.elements[0].obj.memory_size)
-
-
-def _springs(g: Group, k: int) -> bool:
-    own, free = g.parameters[k], int(g.parameters[k][joints.FREE])
-    return any(own[first : first + free].any() for first in (joints.STIFFNESS, joints.PRELOAD))
 
 
 def _has_mass(p: GroupInertia) -> bool:
@@ -142,6 +223,8 @@ def _has_mass(p: GroupInertia) -> bool:
 
 
 def _has_damping(p: GroupInertia) -> bool:
+    if _is_joint(p.group):
+        return _plain(p.group)
     laws = p.cls.defines("dissipation") or p.cls.defines("power")
     return _plain(p.group) and laws and p.cls.damping_kernel is None and not p.cls.defines("damping_matrix")
 
@@ -211,6 +294,9 @@ class _Together:
 
     def dissipation(self, units, q, v):
         def ask(el):
+            if isinstance(el.obj, FreeJoint):
+                dampings, values = el.obj.damped_coordinates(self._frames(el, units))
+                return sum(0.5 * c * rate * rate for c, rate in zip(dampings, _rates(units, values), strict=True))
             return el.obj.dissipation(self._frames(el, units), q[el.coordinates], v[el.coordinates])
 
         return self._sum("dissipation", ask)
@@ -227,6 +313,24 @@ class _Together:
         for el in self._elements["constraint"]:
             found += list(el.obj.constraint(self._frames(el, units), q[el.coordinates]))
         return found
+
+
+def _dissipates(cls: type) -> bool:
+    return cls.defines("dissipation") or issubclass(cls, FreeJoint)
+
+
+def _undamped(obj: MObject) -> bool:
+    return isinstance(obj, FreeJoint) and not any(obj.damping)
+
+
+def _rates(units: Sequence, values: list) -> list:
+    """How fast recorded values that depend on places change, where units move."""
+    moving = {}
+    for unit in units:
+        for place, rate in ((unit.o, unit.v), *((u, _cross(unit.w, u)) for u in unit.U.T)):
+            moving |= dict(zip(place.nodes.tolist(), rate.nodes.tolist(), strict=True))
+    record = values[0].record
+    return [Recorded(record, node) for node in record.along([int(x.nodes) for x in values], moving)]
 
 
 def _moves(units: Sequence) -> bool:

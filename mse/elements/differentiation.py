@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -163,10 +164,13 @@ def somewhere(obj) -> list[FramePose]:
 
 
 # -- how it changes -----------------------------------------------------------------------------------------------
+@functools.cache  # a generator of random numbers takes longer to make than a law to evaluate
 def directions(n: int) -> np.ndarray:
     """Two directions (4, n) of velocity, of size 1 in all coordinates, and their opposites."""
     own = np.random.default_rng(0).uniform(0.5, 1.5, (2, n)) * np.array([[1.0], [-1.0]]) ** np.arange(n)
-    return np.concatenate([own, -own])
+    found = np.concatenate([own, -own])
+    found.setflags(write=False)
+    return found
 
 
 def stiffness_of(forces: np.ndarray, slopes: np.ndarray, frames: int) -> np.ndarray:

@@ -235,6 +235,19 @@ class FreeJoint(JointBase):
                 total = total + 0.5 * k * (value - rest) ** 2 - preload * value
         return total
 
+    def turns_on_springs(self) -> bool:
+        """Whether some spring or preload acts on an angle, which has a memory."""
+        coordinates = zip(self._layout()[2], self.stiffness, self.preload, strict=True)
+        return any(c.unit == "rad" and (k or preload) for c, k, preload in coordinates)
+
+    def damped_coordinates(self, frames) -> tuple[list[float], list]:
+        """The dampings that there are, and the values of their coordinates, angles within a half turn."""
+        axes, damped = (
+            self._relative(frames),
+            [(c, d) for c, d in zip(self._layout()[2], self.damping, strict=True) if d],
+        )
+        return [d for _, d in damped], [measure_at(c.code, *axes) for c, _ in damped]
+
     def ways_from(self, earlier):
         if self.motor != earlier.motor:
             return ()

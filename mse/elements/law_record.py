@@ -26,6 +26,7 @@ OF_VELOCITIES = (
     "flow_constraint",
     "coenergy",
     "bends",
+    "rates",
     *MATRICES,
 )
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
@@ -63,9 +64,9 @@ class Law:
     velocities as values; "motion" a kinetic coenergy, its forces of inertia without accelerations, and its masses (n, n);
     "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a content and its slopes by
     velocities: the last two have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
-    with derivatives by positions at given velocities.  "bends" has ``v'(d2g)v`` of constraints g.  "flow_constraint" has
-    flows and their slopes by velocities, row by row, as values.  "mass_matrix" and "damping_matrix" have half their quadratic
-    form of the velocities.
+    with derivatives by positions at given velocities. "bends" has ``v'(d2g)v`` of constraints g, "rates" has their rates.
+    "flow_constraint" has flows and their slopes by velocities, row by row, as values. "mass_matrix" and "damping_matrix"
+    have half their quadratic form of the velocities.
 
     What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
     others, another record serves.  ``layout`` names the parameters and attributes that are inputs.  Without it the object's own
@@ -105,10 +106,11 @@ class Law:
             matrix, v = getattr(shadow, law)(frames, q), Recorded(record, velocities)
             self.values = [record.zero] if matrix is None else _nodes(record, 0.5 * (v @ (matrix @ v)))
             weights = [record.one]
-        elif law == "bends":
-            self.values = [
-                self._bend(g, velocities) for g in _nodes(record, shadow.constraint(frames, q), shape.values)
-            ]
+        elif law in ("bends", "rates"):
+            found = _nodes(record, shadow.constraint(frames, q), shape.values)
+            for _ in range(2 if law == "bends" else 1):
+                found = [self._rate(value, velocities) for value in found]
+            self.values = found
         elif law in OF_VELOCITIES:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None
@@ -132,13 +134,11 @@ class Law:
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
 
-    def _bend(self, value: int, v: Sequence[int]) -> int:
-        """``v'(d2g)v`` as a node: the rate of the rate of a value g at steady velocities v."""
+    def _rate(self, value: int, v: Sequence[int]) -> int:
+        """The rate of a value at steady velocities v, as a node."""
         record = self.record
-        for _ in range(2):
-            slopes = record.by_variables(value, self._expansions)
-            value = functools.reduce(record.add, (record.multiply(s, v[i]) for i, s in slopes.items()), record.zero)
-        return value
+        slopes = record.by_variables(value, self._expansions)
+        return functools.reduce(record.add, (record.multiply(s, v[i]) for i, s in slopes.items()), record.zero)
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a.

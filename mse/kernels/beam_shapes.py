@@ -192,6 +192,12 @@ def _cross_matrices(w):
     return out
 
 
+def _combined(weights, matrices):
+    """Sums (E, s, p, i, j) of matrices (E, s, q, i, j), with weights (..., p, q); one product takes a third of einsum's time."""
+    flat = weights @ matrices.reshape(*matrices.shape[:3], -1)
+    return flat.reshape(*flat.shape[:3], *matrices.shape[3:])
+
+
 def moving_masses(twists, rest, length, compliance, density, stress, lever, moment):
     """:func:`local_mass` (E, s, 12 + m, 12 + m) of segments at twists (E, s, 6) each, which may be complex.
 
@@ -210,7 +216,7 @@ def moving_masses(twists, rest, length, compliance, density, stress, lever, mome
     slope = np.concatenate([0.5 * ad - even, 0.5 * ad + even], axis=-1)
     turns = t2[..., None] * POINTS**2
     coefficients = (turns[..., None] ** _POWERS) @ _EXPONENTIAL * _POINT_POWERS
-    transports = np.einsum("espk,eskij->espij", coefficients, powers) + _IDENTITY
+    transports = _combined(coefficients, powers) + _IDENTITY
     by_end = (-slope[:, :, None, :, :6] @ transports).transpose(swap)  # H^T, (E, s, points, 6, 6)
     weights = WEIGHTS[:, None] * length[:, None, None]  # (E, points, 1)
     soft = (weights * compliance)[:, None, :, :, None]
@@ -226,7 +232,7 @@ def moving_masses(twists, rest, length, compliance, density, stress, lever, mome
     ends = stiffness @ (slope - moment[:, None] @ swung)
     by_ends = by_end @ ends[:, :, None] + _FROM_MIDDLE * swung[:, :, None]
     strain = compliance[:, None, :, :, None] * np.concatenate([by_ends, inner], axis=-1)
-    carried = np.einsum("pq,esqij->espij", _RUNNING, transports @ strain) * length[:, None, None, None, None]
+    carried = _combined(_RUNNING, transports @ strain) * length[:, None, None, None, None]
     parts = transports.reshape(*transports.shape[:3], 2, 3, 2, 3)
     back = parts.transpose(0, 1, 2, 3, 6, 5, 4).reshape(transports.shape)
     motion = back @ carried

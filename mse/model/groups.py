@@ -187,6 +187,18 @@ class Group:
         """Which members exert forces without an energy (E,), not counting powers."""
         return np.array([not el.obj.conservative for el in self.elements])
 
+    def beside(self, count: int, frames: int, internal: int) -> Group:
+        """So many of its members' copies one after the other, each on its own ``frames`` and ``internal`` coordinates."""
+        new = copy.copy(self)
+        new.members, new.elements = self.members * count, self.elements * count
+        new.frames = np.concatenate([self.frames + k * frames for k in range(count)])
+        new.internal = np.concatenate([self.internal + k * internal for k in range(count)])
+        if self.compiled:
+            new.parameters = np.tile(self.parameters, (count, 1))
+        objects = [el.obj for el in new.elements]
+        new._records = {law: Together(objects, law, own.shape) for law, own in self._records.items()}
+        return new
+
     def update(self, numbers: Sequence[int]) -> None:
         """Read the parameters of some members again, into new arrays, since other groups share the old ones."""
         self.spans = self.spans.copy()

@@ -66,7 +66,9 @@ def real(
     ``above`` is excluded; if it is 0, numbers below the reciprocal of the largest number are excluded, too.  ``minimum`` and
     ``maximum`` are included.
     """
-    if type(value) is not float:
+    if isinstance(value, float):
+        value = float(value)  # NumPy's numbers are floats, too
+    else:
         try:
             array = real_array(value)
         except TypeError:
