@@ -138,7 +138,7 @@ def _refuse_kept(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> 
         return
     change = np.where(light | ~flowing(names), 0.0, np.abs(permitted(e, here, v, time) - v))
     kept = [str(names[k]) for k in np.flatnonzero(change > DEPENDENT * change.max())]
-    count = len(off) - len(e.inputs.flow_rates(time))
+    count = e.assembly.constraint_count
     jumps = [f"input {n!r} by {-off[count + k]:.4g} A" for n, k in e.inputs.held.items() if off[count + k]]
     raise ModelError(
         f"{e.topology.label}: {', '.join(jumps)} would change at once at t = {time:.6g} s, where the current of "

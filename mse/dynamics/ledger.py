@@ -59,9 +59,7 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
         acceleration, terms = e.accelerations(here, v, moment.time)
         multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
         rates = np.append(inputs.rates(moment.time), inputs.flow_rates(moment.time))
-        rows = inputs.motors | {
-            name: len(multipliers) - len(inputs.flow_rates(0.0)) + k for name, k in inputs.held.items()
-        }
+        rows = inputs.motors | {name: e.assembly.constraint_count + k for name, k in inputs.held.items()}
         found |= {name: -float(multipliers[row] * rates[row]) for name, row in rows.items()}
     return found
 
