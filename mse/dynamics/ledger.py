@@ -95,7 +95,7 @@ def energies(equations: Equations, moment: Moment) -> tuple[float, ...]:
     own, kinetic = _velocities(equations, at, moment.v), 0.0
     for part in equations.parts:
         if part.has_mass:
-            kinetic += part.energy(at, own(part.group))
+            kinetic += float(part.energies(at, own(part.group)).sum())
     elastic, whole = (
         sum(float(g.evaluate(x, 0)[0].sum()) for g in equations.assembly.joined)
         for x in (at._replace(gravity=np.zeros(3)), at)
@@ -132,8 +132,7 @@ def stored(equations: Equations, moment: Moment) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {"kinetic": {}, "gravity": {}, "elastic": {}}
     for part in e.parts:
         if part.has_mass:
-            v = own(part.group)
-            energies = 0.5 * np.einsum("ei,eij,ej->e", v, part.masses(at, v)[0], v)
+            energies = part.energies(at, own(part.group))
             found["kinetic"] |= {el.path: x for el, x in zip(part.group.elements, energies.tolist(), strict=True)}
     for g in e.assembly.groups:
         elastic = g.evaluate(at._replace(gravity=np.zeros(3)), 0)[0]
