@@ -30,8 +30,8 @@ _UNACCOUNTED = 1e3
 
 def _velocities(equations: Equations, at: Configuration, v: np.ndarray) -> Callable[[Group], np.ndarray]:
     """Velocities (E, n) of the frames and internal coordinates of the elements of a group."""
-    moving, inner = equations.frame_velocities(at, v), v[6 * (equations.assembly.bodies - 1) :]
-    return lambda g: np.hstack([moving[g.frames].reshape(len(g.frames), -1), inner[g.internal]])
+    moving = equations.frame_velocities(at, v)
+    return lambda g: equations._own(g, v, moving)
 
 
 def powers(equations: Equations, moment: Moment) -> dict[str, float]:
