@@ -10,6 +10,7 @@ What is known of a system at given poses comes from :class:`.Evaluation`; this m
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -83,6 +84,18 @@ class Equations:
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
         self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
         self._beside: dict[int, Beside] = {}  # what evaluates so many states at once
+
+    def beside(self, count: int) -> Equations:
+        """So many copies beside each other: of all terms these have inertia and forces of elements."""
+        new, a = copy.copy(self), self.assembly
+        given = count, len(a.body), self.topology.internal
+        groups = {id(g): g.beside(*given) for g in (*a.groups, *(p.group for p in self.parts))}
+        new.assembly = a.beside([groups[id(g)] for g in a.groups], count)
+        new.size, new.parts = new.assembly.size, [GroupInertia(groups[id(p.group)]) for p in self.parts]
+        new._rows = [new.assembly._coordinates(p.group) for p in new.parts]
+        inner = 6 * (a.bodies - 1)
+        new._works = np.concatenate([np.ones(count * inner), np.tile(self._works[inner:-1], count), np.ones(1)])
+        return new
 
     def evaluation(self, state: State, time: float = 0.0) -> Evaluation:
         """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""

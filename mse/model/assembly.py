@@ -152,6 +152,16 @@ class Assembly:
         new.flows, new.steady = flows, steady
         return new
 
+    def beside(self, groups: list[Group], count: int) -> Assembly:
+        """So many copies of it beside each other, in which ``groups``, made by :meth:`Group.beside`, are evaluated alone."""
+        new, own = copy.copy(self), self.bodies - 1
+        new.groups = groups
+        new.body = np.concatenate([np.where(self.body, self.body + k * own, 0) for k in range(count)])
+        new.bodies, new.size = 1 + count * own, count * self.size
+        new.rows = [new._coordinates(g) for g in groups]
+        new._bodies = {g.numbers: new.body[g.frames] for g in groups}
+        return new
+
     def variables(self) -> tuple[np.ndarray, np.ndarray]:
         """Which internal coordinates (k,) are efforts of laws, and which are states."""
         efforts, states = np.zeros((2, self.topology.internal), dtype=bool)
