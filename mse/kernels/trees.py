@@ -218,8 +218,9 @@ def _put_bias(row, before, sliding):
 
 
 @bare_part
-def _put_own(row, own, mass):
+def _put_own(row, own):
     """Inertia of a node about its joint, along the world, and the forces that it takes without accelerations."""
+    mass = own[0]
     if mass == 0.0 and own[4] + own[7] + own[9] == 0.0:
         for i in range(M, COLUMN):
             row[i] = 0.0
@@ -433,7 +434,7 @@ def accelerate(tree, rows, y, out):
     for k in range(1, count):
         kind, at, row = tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
         _put_bias(row, rows[tree.nodes[k, 0]], 2.0 * y[n + at] if kind == SLIDE else 0.0)
-        _put_own(row, tree.masses[k], tree.masses[k, 0])
+        _put_own(row, tree.masses[k])
     for k in range(count - 1, 0, -1):
         before, kind, at, row = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
         if kind == BALL:
