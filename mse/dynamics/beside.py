@@ -22,7 +22,7 @@ _NO_MOTIONS = np.zeros((0, 6)), np.zeros((0, 3))  # of frames that nothing asks 
 class Beside:
     """So many copies of a system beside each other, the elements of a class in all of them evaluated in one call.
 
-    They are what records of the system as a whole do not have.
+    These elements are those that are not in the records of :class:`.Whole`; without such records they are all.
     """
 
     def __init__(self, equations: Equations, count: int):

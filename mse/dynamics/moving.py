@@ -9,8 +9,8 @@ inertia and velocities (:mod:`mse.dynamics.slopes`) thus add to the static stiff
 
 carried to bodies as ``T^T (K T + Lambda T' + M T'')`` and ``T^T (Lambda T + 2 M T')``.  So are matrices seen along axes that
 turn at W_b with each body b, about which a steady motion has constant ones: ``x = y`` at this moment, ``x' = y' + W_b x y`` and
-``x'' = y'' + 2 W_b x y' + W_b x (W_b x y)``.  Half of the torque is there because the
-sum of all torques vanishes, and stiffness is taken along ``exp([a]x)`` everywhere: the static parts stay symmetric.
+``x'' = y'' + 2 W_b x y' + W_b x (W_b x y)``.  Half of the torque is there because the sum of all torques vanishes, and stiffness
+is taken along ``exp([a]x)`` everywhere: the static parts stay symmetric.
 """
 
 from __future__ import annotations
