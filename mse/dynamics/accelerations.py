@@ -332,18 +332,14 @@ class Equations:
         )
         if not inputs.motors and not inputs.held:
             return system.solve(terms.force, right), terms
-        right += np.append(inputs.accelerations(time), inputs.flow_rates(time, 1))
+        right += inputs.accelerations(time)
         a = system.solve(terms.force, right)
         # only constraints that move do work
         return a, terms._replace(driven=terms.driven + float(v @ (terms.mass @ a - terms.force)))
 
     def drift(self, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
         """Rates (m + f,) by which velocities v (n,) are off from what constraints, prescribed motions and flows allow."""
-        found = self.held(here) @ v
-        if self.inputs.motors:
-            found = found - self.inputs.rates(time)
-        rows, _ = self.flow_rows(here, v)
-        return found if rows is None else np.append(found, rows @ v - self.inputs.flow_rates(time))
+        return self.rows(here, v) @ v - self.inputs.rates(time)
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""

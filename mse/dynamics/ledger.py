@@ -58,9 +58,8 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
     if inputs.motors or inputs.held:
         acceleration, terms = e.accelerations(here, v, moment.time)
         multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
-        rates = np.append(inputs.rates(moment.time), inputs.flow_rates(moment.time))
-        rows = inputs.motors | {name: e.assembly.constraint_count + k for name, k in inputs.held.items()}
-        found |= {name: -float(multipliers[row] * rates[row]) for name, row in rows.items()}
+        rates = inputs.rates(moment.time)
+        found |= {name: -float(multipliers[row] * rates[row]) for name, row in (inputs.motors | inputs.held).items()}
     return found
 
 
