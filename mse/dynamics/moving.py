@@ -35,6 +35,7 @@ from .inertia import cross
 from .slopes import Slopes, slopes
 
 if TYPE_CHECKING:
+    from .moments import Moment
     from .trajectory import Instant
 
 Matrix = np.ndarray | sp.csr_matrix
@@ -92,6 +93,11 @@ class Moving:
         found = equations.multipliers(here, terms, a, equations.flow_rows(here, v)[0])
         self.multipliers, self.of_flows = np.split(found, [equations.assembly.constraint_count])
         self._topology, self._assembly, self.state = equations.topology, equations.assembly, here.state
+
+    @classmethod
+    def at(cls, equations: Equations, here: Evaluation, moment: Moment) -> Moving:
+        """A system at a moment, in which ``here`` is its state, with its accelerations there."""
+        return cls(equations, here, moment.v, *equations.accelerations(here, moment.v, moment.time))
 
     @property
     def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
@@ -154,8 +160,7 @@ def turns(w: np.ndarray, size: int) -> sp.csr_matrix:
 
 def moving_at(instant: Instant) -> Moving:
     """The system at an instant of a motion, with its accelerations there."""
-    e, here, v = instant._motion._equations, instant._here, instant._moment.v
-    return Moving(e, here, v, *e.accelerations(here, v, instant.time))
+    return Moving.at(instant._motion._equations, instant._here, instant._moment)
 
 
 def frames_moving(e: Equations, at: Configuration, v: np.ndarray, a: np.ndarray) -> Frames:
