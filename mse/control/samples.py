@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _MOST_ALIASES = 128  # rates of one z on each side at which losses count, before what is left is extrapolated
 # Of a response: what sums may leave out without a note.  tests/control/test_poles.py passes with ten times of it.
 _TOLD = 1e-9
-# Sums from which their limit is extrapolated: what is left of the last falls with the fifth power of the rates.
+# Sums from which their limit is extrapolated: what is left of the last falls with the fifth power of the rates.  With four and
+# six tests/control/test_poles.py passes, with three it fails.
 _LEVELS = 5
 
 

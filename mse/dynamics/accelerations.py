@@ -10,6 +10,7 @@ What is known of a system at given poses comes from :class:`.Evaluation`; this m
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -83,6 +84,18 @@ class Equations:
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
         self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
         self._beside: dict[int, Beside] = {}  # what evaluates so many states at once
+
+    def beside(self, count: int) -> Equations:
+        """So many copies beside each other: of all terms these have inertia and forces of elements."""
+        new, a = copy.copy(self), self.assembly
+        given = count, len(a.body), self.topology.internal
+        groups = {id(g): g.beside(*given) for g in (*a.groups, *(p.group for p in self.parts))}
+        new.assembly = a.beside([groups[id(g)] for g in a.groups], count)
+        new.size, new.parts = new.assembly.size, [GroupInertia(groups[id(p.group)]) for p in self.parts]
+        new._rows = [new.assembly._coordinates(p.group) for p in new.parts]
+        inner = 6 * (a.bodies - 1)
+        new._works = np.concatenate([np.ones(count * inner), np.tile(self._works[inner:-1], count), np.ones(1)])
+        return new
 
     def evaluation(self, state: State, time: float = 0.0) -> Evaluation:
         """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""
@@ -319,18 +332,14 @@ class Equations:
         )
         if not inputs.motors and not inputs.held:
             return system.solve(terms.force, right), terms
-        right += np.append(inputs.accelerations(time), inputs.flow_rates(time, 1))
+        right += inputs.accelerations(time)
         a = system.solve(terms.force, right)
         # only constraints that move do work
         return a, terms._replace(driven=terms.driven + float(v @ (terms.mass @ a - terms.force)))
 
     def drift(self, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
         """Rates (m + f,) by which velocities v (n,) are off from what constraints, prescribed motions and flows allow."""
-        found = self.held(here) @ v
-        if self.inputs.motors:
-            found = found - self.inputs.rates(time)
-        rows, _ = self.flow_rows(here, v)
-        return found if rows is None else np.append(found, rows @ v - self.inputs.flow_rates(time))
+        return self.rows(here, v) @ v - self.inputs.rates(time)
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""

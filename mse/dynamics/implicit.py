@@ -275,7 +275,7 @@ class _Steps:
         for k, (at, t) in enumerate(zip(here, times, strict=True) if len(m.lengths) else ()):
             gap[k] = at.residual[held] / m.lengths[held]
             if e.inputs.motors or e.inputs.held:
-                moved = (np.append(e.inputs.rates(t), e.inputs.flow_rates(t)) / m.lengths)[m.chosen]
+                moved = (e.inputs.rates(t) / m.lengths)[m.chosen]
                 off[k] -= moved
                 driven[k] -= float(y.velocity[k] @ moved)
         flow = y.v + np.einsum("kij,ki->kj", rows[:, : len(held)], y.position)

@@ -38,6 +38,7 @@ class GroupInertia:
         self.has_mass = self.cls.has_mass()
         self.has_damping = any(map(self.cls.defines, ("dissipation", "power", "damping_matrix")))
         self.has_power = self.cls.defines("power")
+        self._by_kernels = self.cls.mass_kernel is not None and self.cls.inertia_kernel is not None
         self._own = None if self.cls.moving is None else self.cls.moving(self.objects)
         self._records: dict[str, Together] = {}
         n = self.shape.size
@@ -62,7 +63,7 @@ class GroupInertia:
     def masses(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mass matrices (E, n, n) and inertia forces c (E, n) at velocities (E, n) of frames and internal coordinates."""
         g, cls = self.group, self.cls
-        if cls.mass_kernel is not None and cls.inertia_kernel is not None:
+        if self._by_kernels:
             mass = self.kernel_masses(at)
             return mass, cls.inertia_kernel(mass, velocities)
         if self._own is not None:
@@ -76,11 +77,10 @@ class GroupInertia:
         g = self.group
         return self.cls.mass_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
 
-    def energy(self, at: Configuration, velocities: np.ndarray) -> float:
-        """Kinetic energy (J) of all at velocities (E, n) of frames and internal coordinates."""
-        by_kernels = self.cls.mass_kernel is not None and self.cls.inertia_kernel is not None
-        mass = self.kernel_masses(at) if by_kernels else self.masses(at, velocities)[0]
-        return 0.5 * float(np.einsum("ei,eij,ej", velocities, mass, velocities))
+    def energies(self, at: Configuration, velocities: np.ndarray) -> np.ndarray:
+        """Kinetic energies (E,) in J at velocities (E, n) of frames and internal coordinates."""
+        mass = self.kernel_masses(at) if self._by_kernels else self.masses(at, velocities)[0]
+        return 0.5 * np.einsum("ei,eij,ej->e", velocities, mass, velocities)
 
     def _rows(self, at: Configuration) -> np.ndarray:
         return self.group.columns(at)

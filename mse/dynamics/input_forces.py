@@ -28,7 +28,7 @@ class InputForces:
 
     ``motors`` are those that prescribe motions, with the numbers of their constraints, by name, and ``motor_units``; samples of
     them are at ``times``.  Charges of current sources are among them.  ``held`` are the currents that sources hold, with the
-    numbers of their flow constraints.
+    numbers of their flow constraints, which are counted behind the constraints.
     """
 
     def __init__(self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None):
@@ -49,7 +49,7 @@ class InputForces:
         self._values = {n: self._function(n, given[n]) for n in given if n not in motors}
         self._forces = {n: known[n][:2] for n in self._values if n not in currents}
         self.held = {n: row for n, (row, _) in currents.items()}
-        self._steady = np.array([current for _, current in currents.values()])
+        self._steady = {n: current for n, (_, current) in currents.items()}
         self._signals = {name: Signal(self._label, name, given[name], times) for name in given if name in motors}
         self._fixed: dict[str, np.ndarray] = {}
         # currents (A) of sources by name, of which charges grow from the values that they have at the beginning
@@ -75,14 +75,14 @@ class InputForces:
                         yield f"{el.path}.{channel.name}", (int(rows[k]), channel.unit, at)
 
     def _currents(self):
-        """Names of the currents that sources hold, the number of the flow constraint, and the current (A) without an input."""
-        self._flow_count = 0
+        """Names of the currents that sources hold, the number of the row, and the current (A) without an input."""
+        self._row_count = self._assembly.constraint_count
         for kind in self._assembly.topology.kinds:
             if kind.cls.defines("flow_constraint"):
                 for el in (self._assembly.topology.elements[k] for k in kind.members):
                     if isinstance(el.obj, HeldCurrent):
-                        yield f"{el.path}.current", (self._flow_count, el.obj.current)
-                    self._flow_count += flow_count(el.obj)
+                        yield f"{el.path}.current", (self._row_count, el.obj.current)
+                    self._row_count += flow_count(el.obj)
 
     def _function(self, name: str, value: Any) -> Callable[[float], float]:
         if callable(value):
@@ -195,31 +195,28 @@ class InputForces:
             self._last = time, np.array([self.motion(name, time) for name in self.motors]).reshape(-1, 3)
         return self._last[1]
 
-    def _on_constraints(self, values: np.ndarray) -> np.ndarray:
-        out = np.zeros(self._assembly.constraint_count)
+    def _on_rows(self, values: np.ndarray) -> np.ndarray:
+        out = np.zeros(self._row_count)
         out[self._rows] = values
         return out
 
     def targets(self, time: float) -> np.ndarray:
         """What residuals (m,) of constraints are held at: zero but where motions are prescribed."""
-        return self._on_constraints(self._three(time)[:, 0] - self._held)
+        return self._on_rows(self._three(time)[:, 0] - self._held)[: self._assembly.constraint_count]
 
     def rates(self, time: float) -> np.ndarray:
-        """Rates (m,) of the residuals."""
-        return self._on_constraints(self._three(time)[:, 1])
-
-    def flow_rates(self, time: float, order: int = 0) -> np.ndarray:
-        """Rates (f,) of the flow constraints, zero but where currents are held; with ``order`` 1 their changes in a second."""
-        out = np.zeros(self._flow_count)
-        if self.held:
-            value = self._rate if order else self._force
-            given = [value(name, time) if name in self.given else 0.0 for name in self.held]
-            out[[*self.held.values()]] = given if order else self._steady + given
+        """Rates (m + f,) of constraints and of flow constraints, zero but where motions or currents are given."""
+        out = self._on_rows(self._three(time)[:, 1])
+        for name, row in self.held.items():
+            out[row] = self._steady[name] + (self._force(name, time) if name in self.given else 0.0)
         return out
 
     def accelerations(self, time: float) -> np.ndarray:
-        """Second derivatives (m,) of the residuals."""
-        return self._on_constraints(self._three(time)[:, 2])
+        """How these rates (m + f,) change in a second."""
+        out = self._on_rows(self._three(time)[:, 2])
+        for name, row in self.held.items():
+            out[row] = self._rate(name, time) if name in self.given else 0.0
+        return out
 
     def pole(self, begin: float, end: float) -> str:
         """In words: which prescribed motion grows without limit between two times (s); "" for none."""

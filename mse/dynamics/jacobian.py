@@ -26,7 +26,7 @@ from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .accelerations import Equations
 from .inertia import GroupInertia, cross
-from .moving import Carried, frames_moving
+from .moving import Carried, Frames, add, frames_moving
 from .slopes import Slopes, of_inertia, of_velocities, slopes
 
 
@@ -187,12 +187,12 @@ def _of_inertia(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) ->
     heavy = [part for part in e.parts if part.has_mass] if whole is None else whole.heavy
     out = np.zeros((3, e.size, e.size))
     if heavy:
-        moving, accelerated = frames_moving(e, at, v, a)
+        frames = frames_moving(e, at, v, a)
         found = []
         for part in heavy:
-            own, faster = e._own(part.group, v, moving), e._own(part.group, a, accelerated)
+            own, faster = (e._own(part.group, x, moving) for x, moving in zip((v, a), frames, strict=True))
             found.append((part, of_inertia(part, at, own, faster, exact=False)))
-        out += _along_fixed_axes(e, v, a, _summed(e, at, moving, accelerated, found))
+        out += _along_fixed_axes(e, v, a, _summed(e, at, frames, found))
     return out if whole is None else out + _defined(e, here, v, a, whole.of_inertia(here.state, v, a))
 
 
@@ -204,14 +204,14 @@ def _of_velocities(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
     if parts:
         moving, _ = e.frame_motions(at, v)
         found = [(p, s) for p in parts for s in of_velocities(p, at, e._own(p.group, v, moving), exact=False)]
-        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, at, moving, np.zeros_like(moving), found))
+        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, at, (moving, np.zeros_like(moving)), found))
     if whole is None:
         out[2] += here.total(2).stiffness.toarray()
         return out
     for g in whole.groups:
         # its powers are there with their velocities
         _, _, stiffness = e.assembly.evaluate(g, at, 2, summed=True, follower_factor=float(not whole.has_power(g)))
-        _add(out[2:], e.assembly.rows[g.number], stiffness[:, 0])
+        add(out[2:], e.assembly.rows[g.number], stiffness[:, 0])
     out[1:] += _defined(e, here, v, np.zeros(n), whole.of_velocities(here.state, v, e.topology.gravity))
     return out
 
@@ -227,28 +227,14 @@ def _defined(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, found
 
 
 def _summed(
-    e: Equations,
-    at: Configuration,
-    moving: np.ndarray,
-    accelerated: np.ndarray,
-    found: Iterable[tuple[GroupInertia, Slopes]],
+    e: Equations, at: Configuration, frames: Frames, found: Iterable[tuple[GroupInertia, Slopes]]
 ) -> np.ndarray:
     """Sums (3, n, n) over elements, on bodies whose axes turn with them."""
     total = np.zeros((3, e.size, e.size))
     for part, own in found:
-        g, frames = part.group, part.group.frames
-        carried = Carried(e._levers(g, at), moving[frames][:, :, 3:], accelerated[frames][:, :, 3:], part.shape.size)
-        _add(total, e._rows[e.parts.index(part)], *carried.on_bodies(own)[1:])
+        carried = Carried(e, part.group, at, frames)
+        add(total, e._rows[e.parts.index(part)], *carried.on_bodies(own)[1:])
     return total
-
-
-def _add(total: np.ndarray, place: np.ndarray, *found: np.ndarray) -> None:
-    """Add matrices (E, k, k) of elements to sums (n, n), each to one, at the places (E, k) of their coordinates."""
-    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
-    mine = (rows >= 0) & (columns >= 0)  # the others are on the ground
-    at = rows[mine], columns[mine]
-    for sum_of, matrices in zip(total, found, strict=True):
-        np.add.at(sum_of, at, matrices[mine])
 
 
 def _along_fixed_axes(e: Equations, v: np.ndarray, a: np.ndarray, sums: np.ndarray) -> np.ndarray:

@@ -138,12 +138,10 @@ def _refuse_kept(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> 
         return
     change = np.where(light | ~flowing(names), 0.0, np.abs(permitted(e, here, v, time) - v))
     kept = [str(names[k]) for k in np.flatnonzero(change > DEPENDENT * change.max())]
-    count = len(off) - len(e.inputs.flow_rates(time))
-    jumps = [f"input {n!r} by {-off[count + k]:.4g} A" for n, k in e.inputs.held.items() if off[count + k]]
+    jumps = [f"input {n!r} would jump by {-off[row]:.4g} A" for n, row in e.inputs.held.items() if off[row]]
     raise ModelError(
-        f"{e.topology.label}: {', '.join(jumps)} would change at once at t = {time:.6g} s, where the current of "
-        f"{', '.join(kept)} cannot; expected another way for the current; connect a Resistor in parallel with it, or round off "
-        "the jump"
+        f"{e.topology.label}: at t = {time:.6g} s {', '.join(jumps)}, which the current of {', '.join(kept)} cannot follow; "
+        "expected another way for the current; connect a Resistor in parallel with it, or round off the jump"
     )
 
 

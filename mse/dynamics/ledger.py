@@ -30,8 +30,8 @@ _UNACCOUNTED = 1e3
 
 def _velocities(equations: Equations, at: Configuration, v: np.ndarray) -> Callable[[Group], np.ndarray]:
     """Velocities (E, n) of the frames and internal coordinates of the elements of a group."""
-    moving, inner = equations.frame_velocities(at, v), v[6 * (equations.assembly.bodies - 1) :]
-    return lambda g: np.hstack([moving[g.frames].reshape(len(g.frames), -1), inner[g.internal]])
+    moving = equations.frame_velocities(at, v)
+    return lambda g: equations._own(g, v, moving)
 
 
 def powers(equations: Equations, moment: Moment) -> dict[str, float]:
@@ -58,11 +58,8 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
     if inputs.motors or inputs.held:
         acceleration, terms = e.accelerations(here, v, moment.time)
         multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
-        rates = np.append(inputs.rates(moment.time), inputs.flow_rates(moment.time))
-        rows = inputs.motors | {
-            name: len(multipliers) - len(inputs.flow_rates(0.0)) + k for name, k in inputs.held.items()
-        }
-        found |= {name: -float(multipliers[row] * rates[row]) for name, row in rows.items()}
+        rates = inputs.rates(moment.time)
+        found |= {name: -float(multipliers[row] * rates[row]) for name, row in (inputs.motors | inputs.held).items()}
     return found
 
 
@@ -97,7 +94,7 @@ def energies(equations: Equations, moment: Moment) -> tuple[float, ...]:
     own, kinetic = _velocities(equations, at, moment.v), 0.0
     for part in equations.parts:
         if part.has_mass:
-            kinetic += part.energy(at, own(part.group))
+            kinetic += float(part.energies(at, own(part.group)).sum())
     elastic, whole = (
         sum(float(g.evaluate(x, 0)[0].sum()) for g in equations.assembly.joined)
         for x in (at._replace(gravity=np.zeros(3)), at)
@@ -134,8 +131,7 @@ def stored(equations: Equations, moment: Moment) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {"kinetic": {}, "gravity": {}, "elastic": {}}
     for part in e.parts:
         if part.has_mass:
-            v = own(part.group)
-            energies = 0.5 * np.einsum("ei,eij,ej->e", v, part.masses(at, v)[0], v)
+            energies = part.energies(at, own(part.group))
             found["kinetic"] |= {el.path: x for el, x in zip(part.group.elements, energies.tolist(), strict=True)}
     for g in e.assembly.groups:
         elastic = g.evaluate(at._replace(gravity=np.zeros(3)), 0)[0]

@@ -9,8 +9,8 @@ inertia and velocities (:mod:`mse.dynamics.slopes`) thus add to the static stiff
 
 carried to bodies as ``T^T (K T + Lambda T' + M T'')`` and ``T^T (Lambda T + 2 M T')``.  So are matrices seen along axes that
 turn at W_b with each body b, about which a steady motion has constant ones: ``x = y`` at this moment, ``x' = y' + W_b x y`` and
-``x'' = y'' + 2 W_b x y' + W_b x (W_b x y)``.  Half of the torque is there because the
-sum of all torques vanishes, and stiffness is taken along ``exp([a]x)`` everywhere: the static parts stay symmetric.
+``x'' = y'' + 2 W_b x y' + W_b x (W_b x y)``.  Half of the torque is there because the sum of all torques vanishes, and stiffness
+is taken along ``exp([a]x)`` everywhere: the static parts stay symmetric.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from .inertia import cross
 from .slopes import Slopes, slopes
 
 if TYPE_CHECKING:
+    from .moments import Moment
     from .trajectory import Instant
 
 Matrix = np.ndarray | sp.csr_matrix
@@ -92,6 +93,11 @@ class Moving:
         found = equations.multipliers(here, terms, a, equations.flow_rows(here, v)[0])
         self.multipliers, self.of_flows = np.split(found, [equations.assembly.constraint_count])
         self._topology, self._assembly, self.state = equations.topology, equations.assembly, here.state
+
+    @classmethod
+    def at(cls, equations: Equations, here: Evaluation, moment: Moment) -> Moving:
+        """A system at a moment, in which ``here`` is its state, with its accelerations there."""
+        return cls(equations, here, moment.v, *equations.accelerations(here, moment.v, moment.time))
 
     @property
     def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
@@ -154,8 +160,7 @@ def turns(w: np.ndarray, size: int) -> sp.csr_matrix:
 
 def moving_at(instant: Instant) -> Moving:
     """The system at an instant of a motion, with its accelerations there."""
-    e, here, v = instant._motion._equations, instant._here, instant._moment.v
-    return Moving(e, here, v, *e.accelerations(here, v, instant.time))
+    return Moving.at(instant._motion._equations, instant._here, instant._moment)
 
 
 def frames_moving(e: Equations, at: Configuration, v: np.ndarray, a: np.ndarray) -> Frames:
@@ -173,10 +178,9 @@ def of_elements(
     for part in e.parts:
         g = part.group
         own = (e._own(g, x, of_frames) for x, of_frames in zip((v, a), frames, strict=True))
-        w, change = (x[g.frames][:, :, 3:] for x in frames)
         carried = None
         for found in slopes(part, at, *own, exact=exact):
-            carried = carried or Carried(e._levers(g, at), w, change, part.shape.size)
+            carried = carried or Carried(e, g, at, frames)
             yield Added(g, found.mechanism, *carried.on_bodies(found))
 
 
@@ -186,8 +190,7 @@ def _rolling(
     """Flow constraints at velocities v (n,) with multipliers ``given`` (E, m)."""
     own = e._own(part, v, frames[0])
     found = part.terms(at, own)
-    w, change = (x[part.frames][:, :, 3:] for x in frames)
-    carried = Carried(e._levers(part, at), w, change, own.shape[1])
+    carried = Carried(e, part, at, frames)
     force, by_x = (np.einsum("er,er...->e...", given, x) for x in (found.rows, found.turning))
     none = np.zeros_like(by_x)
     added = Added(part, REACTION, *carried.on_bodies(Slopes(REACTION, force, by_x, none, none)))
@@ -197,21 +200,27 @@ def _rolling(
 
 def summed(e: Equations, found: Sequence[Added]) -> np.ndarray:
     """Mass, damping and stiffness (3, n, n) on all coordinates."""
-    total = np.zeros((3, e.size + 1, e.size + 1))  # the last one is the ground
+    total = np.zeros((3, e.size, e.size))
     for part in found:
-        place = e.assembly._coordinates(part.group)
-        for sum_of, matrix in zip(total, (part.mass, part.damping, part.stiffness), strict=True):
-            np.add.at(sum_of, (place[:, :, None], place[:, None, :]), matrix)
-    return total[:, :-1, :-1]
+        add(total, e.assembly._coordinates(part.group), part.mass, part.damping, part.stiffness)
+    return total
+
+
+def add(total: np.ndarray, place: np.ndarray, *found: np.ndarray) -> None:
+    """Add matrices (E, k, k) of elements to sums (n, n), each to one, at the places (E, k) of their coordinates."""
+    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
+    mine = (rows >= 0) & (columns >= 0)  # the others are on the ground
+    at = rows[mine], columns[mine]
+    for sum_of, matrices in zip(total, found, strict=True):
+        np.add.at(sum_of, at, matrices[mine])
 
 
 class Carried:
-    """``T``, ``T'``, ``T''`` and ``[w]x``, ``[w']x`` on turns (E, n, n) of elements, whose frames are at ``levers`` (E, F, 3).
+    """``T``, ``T'``, ``T''`` and ``[w]x``, ``[w']x`` on turns (E, n, n) of the elements of a group, whose ``frames`` move so."""
 
-    The frames turn at angular velocities w and accelerations ``change`` (E, F, 3).
-    """
-
-    def __init__(self, levers: np.ndarray, w: np.ndarray, change: np.ndarray, n: int):
+    def __init__(self, e: Equations, g: Group | FlowPart, at: Configuration, frames: Frames):
+        w, change = (x[g.frames][:, :, 3:] for x in frames)
+        levers, n = e._levers(g, at), 6 * g.frames.shape[1] + g.internal.shape[1]
         self._levers = levers
         self.t, self.t1, self.t2, self.turn, self._turn1 = np.zeros((5, len(levers), n, n))
         self.t[:] = np.eye(n)

@@ -90,7 +90,7 @@ def transition_matrix(motion: Trajectory, start: float, end: float) -> Transitio
         motions = [basis @ np.linalg.inv(slopes[chosen]) for basis, slopes in found]
         # at both ends values and rates take the place of equations
         inside = zip(states[1:-1], moments[1:-1], strict=True)
-        matrices = [Moving(e, here, m.v, *e.accelerations(here, m.v, m.time)).matrices() for here, m in inside]
+        matrices = [Moving.at(e, here, moment).matrices() for here, moment in inside]
         matrix = _over(motions, matrices, first / length, second / length**2) @ matrix
     names = tuple(motion._coordinates.names[k] for k in chosen)
     return TransitionMatrix(motion.name, names, start, end, matrix)

@@ -2,7 +2,7 @@
 
 Asking element by element takes most of the time of a motion with circuits: a millisecond for a loudspeaker, whose records run
 in 50 microseconds.  What is asked here are laws of mse's own classes that depend on places and velocities alone: circuits and
-their like, bodies, and joints.  What has a kernel of its own, such as wires, and laws of others are asked as before.
+their like, bodies, and joints.  What has a kernel of its own, such as wires, and laws of others are asked element by element.
 """
 
 from __future__ import annotations

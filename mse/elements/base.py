@@ -97,8 +97,8 @@ A class with a kernel, of which models have many, may give their mass and dampin
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
 where all are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``inertia_kernel(masses, velocities)`` gives the forces
 (E, n) of inertia without accelerations; ``inertia_slopes(masses, velocities, accelerations)`` all forces of inertia, and their
-slopes (E, n, n) by positions and by velocities; ``damping_slopes``, of what ``damping_kernel`` takes and velocities, those of
-dampings by positions, else differences.  A subclass with a law or ``kernel_parameters`` of its own inherits no kernel for it.
+slopes (E, n, n) by positions and velocities.  ``damping_slopes``, called as ``damping_kernel`` with velocities last, gives those
+of damping forces by positions, else differences do.  A subclass with its own law or ``kernel_parameters`` inherits no kernel.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from .jit import bare_part
 from .rotations import TURN, WHOLE
 
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
+# Of inertias that a joint takes out: less than this is rounding.  With 1e-16 and 1e-9 tests/dynamics/test_trees.py passes.
+_NOTHING = 1e-13
 
 
 class Tree(NamedTuple):
@@ -218,8 +220,9 @@ def _put_bias(row, before, sliding):
 
 
 @bare_part
-def _put_own(row, own, mass):
+def _put_own(row, own):
     """Inertia of a node about its joint, along the world, and the forces that it takes without accelerations."""
+    mass = own[0]
     if mass == 0.0 and own[4] + own[7] + own[9] == 0.0:
         for i in range(M, COLUMN):
             row[i] = 0.0
@@ -285,7 +288,7 @@ def _let_go(row, kind, own, y, at):
         d2 = row[H + 2] * e0 + row[H + 5] * e1 + row[H + 8] * e2
         pivot, size = e0 * c0 + e1 * c1 + e2 * c2, row[M] + row[M + 3] + row[M + 5]
         push = -(e0 * row[F] + e1 * row[F + 1] + e2 * row[F + 2])
-    if not pivot > 1e-13 * size:
+    if not pivot > _NOTHING * size:
         return 0.0
     push += own[2] - own[0] * (row[VALUE] + y[at[0]] - own[1]) - own[3] * y[at[1]]
     row[COLUMN], row[COLUMN + 1], row[COLUMN + 2] = c0, c1, c2
@@ -350,7 +353,7 @@ def _let_turn(row, to, carried):
     a, b, c, d, e, f = row[J], row[J + 1], row[J + 2], row[J + 3], row[J + 4], row[J + 5]
     x, y, z = d * f - e * e, c * e - b * f, b * e - c * d
     minor, whole = a * d - b * b, a * x + b * y + c * z
-    if not (a > 0.0 and minor > 1e-13 * a * d and whole > 1e-13 * minor * f):
+    if not (a > 0.0 and minor > _NOTHING * a * d and whole > _NOTHING * minor * f):
         return False
     inverse = 1.0 / whole
     a, d, e, f = x * inverse, (a * f - c * c) * inverse, (b * c - a * e) * inverse, minor * inverse
@@ -433,7 +436,7 @@ def accelerate(tree, rows, y, out):
     for k in range(1, count):
         kind, at, row = tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
         _put_bias(row, rows[tree.nodes[k, 0]], 2.0 * y[n + at] if kind == SLIDE else 0.0)
-        _put_own(row, tree.masses[k], tree.masses[k, 0])
+        _put_own(row, tree.masses[k])
     for k in range(count - 1, 0, -1):
         before, kind, at, row = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
         if kind == BALL:

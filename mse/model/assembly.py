@@ -152,6 +152,16 @@ class Assembly:
         new.flows, new.steady = flows, steady
         return new
 
+    def beside(self, groups: list[Group], count: int) -> Assembly:
+        """So many copies of it beside each other, in which ``groups``, made by :meth:`Group.beside`, are evaluated alone."""
+        new, own = copy.copy(self), self.bodies - 1
+        new.groups = groups
+        new.body = np.concatenate([np.where(self.body, self.body + k * own, 0) for k in range(count)])
+        new.bodies, new.size = 1 + count * own, count * self.size
+        new.rows = [new._coordinates(g) for g in groups]
+        new._bodies = {g.numbers: new.body[g.frames] for g in groups}
+        return new
+
     def variables(self) -> tuple[np.ndarray, np.ndarray]:
         """Which internal coordinates (k,) are efforts of laws, and which are states."""
         efforts, states = np.zeros((2, self.topology.internal), dtype=bool)
@@ -272,27 +282,26 @@ class Assembly:
                 total.add(g.numbers, self._shifted(g, at, np.zeros((len(slopes), slopes.shape[-1])), slopes))
         return total.by_columns()
 
-    def fluxes(self, at: Configuration, rates: np.ndarray | None = None) -> np.ndarray:
-        """Momenta (k,) of internal coordinates at their rates (k,), or at none, such as flux linkages; frames rest."""
+    @property
+    def _inductive(self) -> list[Group]:
+        """Groups in which something flows that has a coenergy."""
+        return [g for g in self.groups if g.cls.carries() and g.cls.defines("kinetic")]
+
+    def fluxes(self, at: Configuration, rates: np.ndarray) -> np.ndarray:
+        """Momenta (k,) of internal coordinates at their rates (k,), such as flux linkages; frames rest."""
         found = np.zeros(self.topology.internal)
-        for g in self.groups:
-            if g.cls.carries() and g.cls.defines("kinetic"):
-                inner = 6 * g.frames.shape[1]
-                moving = np.zeros((len(g.members), inner + g.internal.shape[1]))
-                moving[:, inner:] = 0.0 if rates is None else rates[g.internal]
-                np.add.at(found, g.internal, g.momenta(at, moving)[:, inner:])
+        for g in self._inductive:
+            np.add.at(found, g.internal, g.momenta(at, g.velocities(rates))[:, 6 * g.frames.shape[1] :])
         return found
 
     def inductances(self, at: Configuration, rates: np.ndarray) -> sp.csr_matrix:
         """Slopes (k, k) of :meth:`fluxes` by the rates (k,)."""
         found = sp.csr_matrix((self.topology.internal,) * 2)
-        for g in self.groups:
-            if g.cls.carries() and g.cls.defines("kinetic"):
-                inner, n = 6 * g.frames.shape[1], g.internal.shape[1]
-                moving = np.hstack([np.zeros((len(g.members), inner)), rates[g.internal]])
-                own = g.masses(at, moving)[:, inner:, inner:]
-                at_rows, at_columns = np.repeat(g.internal, n, axis=1).ravel(), np.tile(g.internal, n).ravel()
-                found = found + sp.coo_matrix((own.ravel(), (at_rows, at_columns)), found.shape)
+        for g in self._inductive:
+            inner, n = 6 * g.frames.shape[1], g.internal.shape[1]
+            own = g.masses(at, g.velocities(rates))[:, inner:, inner:]
+            at_rows, at_columns = np.repeat(g.internal, n, axis=1).ravel(), np.tile(g.internal, n).ravel()
+            found = found + sp.coo_matrix((own.ravel(), (at_rows, at_columns)), found.shape)
         return found.tocsr()
 
     def softened(self, ratio: float, load: float) -> Assembly:

@@ -91,6 +91,10 @@ class Group:
         own = self.flows[part]
         return np.hstack([np.zeros((len(own), 6 * self.frames.shape[1])), own])
 
+    def velocities(self, rates: np.ndarray) -> np.ndarray:
+        """Velocities (E, n) of the coordinates of members whose frames rest, at rates (k,) of all internal coordinates."""
+        return np.hstack([np.zeros((len(self.members), 6 * self.frames.shape[1])), rates[self.internal]])
+
     def _add_flows(
         self, at: Configuration, order: int, part: slice, gradient: np.ndarray, stiffness: np.ndarray
     ) -> np.ndarray:

@@ -117,7 +117,7 @@ def _driven(
     stored = np.asarray(abs(inner).sum(axis=0)).ravel() > 0.0
     conducts = flowing(names) & ~stored
     conducts[apart] = False
-    drives = (efforts != 0.0) | (still.fluxes(at) != 0.0)
+    drives = (efforts != 0.0) | (still.fluxes(at, still.flows) != 0.0)
     given = _given(still)
     if not (conducts & drives).any() and not given:
         return None
@@ -222,7 +222,7 @@ class _Loops:
         for g in self.assembly.groups:
             if not g.cls.carries() or not (place[g.internal] >= 0).any():
                 continue
-            moving = np.hstack([np.zeros((len(g.members), 6 * g.frames.shape[1])), rates[g.internal]])
+            moving = g.velocities(rates)
             first, second = g.resisted(self.at, ALL, moving)
             if g.cls.defines("power"):
                 forces, powered = g.powered(self.at, moving)

@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 import mse
 from mse import ModelError, Pose
 from mse.dynamics import start
+from test_heat import warming_ring
 
 
 def first(system, **given):
@@ -208,15 +209,7 @@ def test_stores_keep_what_they_have_where_resistors_can_give_way():
 @pytest.mark.parametrize("given", ["coil.charge'", "heater.charge'"])
 def test_a_ring_that_warms_a_body_begins_with_a_current(given):
     """The entropy's rate, ``R i^2/T``, is not given: only the coil keeps a rate, all others follow it.  Against ``solve_ivp``."""
-    system = mse.MSystem("ring")
-    system.add(mse.Capacitor("capacitor", capacitance=1e-4))
-    system.add(mse.Inductor("coil", inductance=0.01))
-    system.add(mse.Heater("heater", resistance=5.0))
-    system.add(mse.HeatCapacity("body", capacity=0.02, temperature=300.0))
-    system.connect("capacitor.+", "coil.+")
-    system.connect("coil.-", "heater.+")
-    system.connect("heater.-", "capacitor.-", system.earth)
-    system.connect("heater.heat", "body.heat")
+    system = warming_ring()
     motion = system.simulate(duration=0.003, dt=1e-3, initial={"capacitor.charge": 0.01, given: 0.3}, rtol=1e-9)
     (_, i, temperature) = solve_ivp(
         lambda t, y: (-y[1], (y[0] / 1e-4 - 5.0 * y[1]) / 0.01, 5.0 * y[1] ** 2 / 0.02),

@@ -154,9 +154,9 @@ def test_a_spring_that_is_warmed_grows():
     assert point.poses["body.center"].o[0] - 0.1 == pytest.approx(2.3e-3 * 0.1 * 10.0, rel=1e-9)
 
 
-@pytest.mark.slow
-def test_a_discharge_warms_and_energy_is_kept():
-    system = mse.MSystem("discharge")
+def warming_ring() -> mse.MSystem:
+    """A capacitor, a coil and a heater in a ring; the heater warms a body."""
+    system = mse.MSystem("ring")
     system.add(mse.Capacitor("capacitor", capacitance=1e-4))
     system.add(mse.Inductor("coil", inductance=0.01))
     system.add(mse.Heater("heater", resistance=5.0))
@@ -165,6 +165,12 @@ def test_a_discharge_warms_and_energy_is_kept():
     system.connect("coil.-", "heater.+")
     system.connect("heater.-", "capacitor.-", system.earth)
     system.connect("heater.heat", "body.heat")
+    return system
+
+
+@pytest.mark.slow
+def test_a_discharge_warms_and_energy_is_kept():
+    system = warming_ring()
     names = ["body.temperature", "capacitor.charge", "coil.charge'"]
     run = system.simulate(duration=0.01, dt=1e-3, initial={"capacitor.charge": 1e-2}, outputs=names, rtol=1e-10)
     warm, charge, current = (run[name] for name in names)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, names
 from ...display import ROUNDING, Column, Table, scales, without_rounding
-from ...elements.losses import Factor, LossGiven
+from ...elements.losses import LossGiven
 from ...errors import Interrupted, ModelError, UnknownNameError
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
@@ -194,7 +194,7 @@ def frequency_response(
     if f.ndim != 1:
         raise ModelError(f"{model.name}: frequencies_hz has shape {f.shape}; expected one dimension")
     bound = number(model.name, "bound", bound, minimum=0.0)
-    prepared = Prepared(model, inputs, outputs, loss_factors(model, loss))
+    prepared = Prepared(model, inputs, outputs, loss)
     model, names = prepared.model, prepared.names
     refuse_beyond_memory(
         model.name, 16.0 * len(f) * len(names[1]) * len(names[0]),
@@ -221,13 +221,13 @@ def frequency_response(
 class Prepared:
     """Responses of a model from inputs to outputs, prepared once for any frequencies.
 
-    ``loss`` has the factor of every (object, mechanism) that loses.  ``model`` is the one that is solved, in independent
-    coordinates or with multipliers.
+    Loss factors of elements hold unless ``loss`` gives others.  ``model`` is the one that is solved, in independent coordinates
+    or with multipliers.
     """
 
     def __init__(
         self, model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None,
-        loss: Mapping[tuple[str, str], Factor],
+        loss: Mapping[str | tuple[str, str], LossGiven] | None = None,
     ):  # fmt: skip
         self.model, back = unconstrained(model)
         i, o = self.model.input_indices(inputs), self.model.output_indices(outputs)
@@ -238,7 +238,7 @@ class Prepared:
                 (self.model.inputs, i), (self.model.outputs, o), (self.model.input_units, i), (self.model.output_units, o)
             )
         )  # fmt: skip
-        self._system = Equations(self.model, i, o, dict(loss), model, back)
+        self._system = Equations(self.model, i, o, loss_factors(model, loss), model, back)
 
     @cached_property
     def _sweep(self) -> Sweep | None:
@@ -296,6 +296,11 @@ class Prepared:
                 why += ", or a dynamic stiffness is unsymmetric there"
             notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
         return values, tuple(notes)
+
+    def values(self, f: np.ndarray) -> np.ndarray:
+        """The response (f, outputs, inputs) at frequencies f (Hz), each of them solved, without a bar of its own."""
+        with Task(self.model.name, SOLVING, len(f), "frequencies", show=False) as task:
+            return self(f, 0.0, task)[0]
 
     def _direct(self, f: np.ndarray, task: Task, pivoted: list[float]) -> np.ndarray:
         """All frequencies solved; those that needed pivots are added to ``pivoted``."""

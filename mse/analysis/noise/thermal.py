@@ -20,15 +20,13 @@ from ...elements.records import FIELD, LOADED
 from ...errors import ModelError
 from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
-from ...linear.losses import loss_factors
 from ...linear.members import with_losses
 from ...linear.part_blocks import blocks
 from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
 from ...numerics.recent import Recent
-from ...progress.tasks import SOLVING, Task
-from ..frequency.response import Prepared, frequency_response
+from ..frequency.response import Prepared
 
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
@@ -96,9 +94,8 @@ class Rows:
         if names:
             prepared = self._prepared
             if prepared is None or prepared.names[1] != tuple(names):
-                self._prepared = prepared = Prepared(self._dual, None, names, loss_factors(self._dual, None))
-            with Task(self._dual.name, SOLVING, len(f), "frequencies", show=False) as task:
-                found = prepared(f, 0.0, task)[0]
+                self._prepared = prepared = Prepared(self._dual, None, names)
+            found = prepared.values(f)
             values = found[:, :, 0]
             if len(self._dual.inputs) > 1:
                 values = values + 2j * np.pi * f[:, None] * found[:, :, 1]
@@ -146,10 +143,8 @@ def thermal(
     if not len(every):
         # computed from the inputs, since the output may see an undamped resonance that they do not drive
         names = [model.inputs[k] for k in inputs]
-        response = frequency_response(
-            model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
-        )
-        return [], _silent(powers, set()) or [_NOTHING], response.values[:, 0]
+        response = Prepared(model, names, [model.outputs[output]], loss).values(f)
+        return [], _silent(powers, set()) or [_NOTHING], response[:, 0]
     if f[0] == 0.0:
         _refuse_endless(model, [" / ".join(x) for x in lossy.labels if np.isinf(slope_at_rest(loss[x]))], members)
     w = 2.0 * np.pi * f
