@@ -36,7 +36,7 @@ class Method(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), rowss of dampers
+    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), works of dampers
     (J), the lengths (s) of steps that were foreseen there, zero for none; lengths of steps that were made, and their evaluations.
     """
 
