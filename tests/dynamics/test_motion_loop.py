@@ -105,3 +105,31 @@ def test_a_system_that_changes_under_a_loop_is_refused(change, message):
     with pytest.raises(mse.ModelError, match=message):
         loop.step()
     assert loop.time == pytest.approx(0.1)
+
+
+def test_gears_that_stay_as_they_were_go_on_to_the_bit():
+    s, middle = mse.MSystem("drive", gravity=(0, 0, 0)), {"one": 0.0, "two": 1.0}
+    for name, x in middle.items():
+        wheel = s.add(mse.RigidBody(name, mass=1.0, inertia=0.1, at=Pose.dx(x)))
+        hinge = s.add(mse.Revolute(f"{name}_hinge", stiffness=2.0 if name == "one" else 0.0))
+        s.clamp(wheel, hinge.frame(0))
+        s.clamp(s.ground, hinge.frame(1), Pose.dx(x))
+    s.add(mse.Gear("gear", joints={"one_hinge": 1.0, "two_hinge": -0.5}))
+    given = {"initial": {"one_hinge.angle": 0.3}, "rtol": 1e-9}
+    motion = s.simulate(duration=0.4, dt=0.1, progress=False, **given)
+    # the second wheel turns twice as far
+    assert motion["one_hinge.angle"] == pytest.approx(0.3 * np.cos(2.0 * motion.time), abs=1e-8)
+    loop, rows = s.step_loop(dt=0.1, **given), []
+    while loop.time < 0.35:
+        loop.step()
+        rows.append(loop.read())
+    assert np.array_equal(rows, motion.values[1:])
+    half = s.simulate(duration=0.2, dt=0.1, progress=False, **given)
+    rest = s.simulate(duration=0.2, dt=0.1, start=half.final_state, rtol=1e-9, progress=False)
+    assert np.array_equal(rest.values, motion.values[2:])
+    s["two_hinge"].axis = (0, 0, -1)  # turns count the other way, and the gear has to follow
+    with pytest.raises(mse.ModelError, match="changed at"):
+        loop.step()
+    other = s.simulate(duration=0.1, dt=0.1, progress=False, **given)
+    spin = other.at(0.1).velocities
+    assert spin["two.center"][5] == pytest.approx(-2.0 * spin["one.center"][5], rel=1e-9)
