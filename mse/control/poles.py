@@ -29,7 +29,6 @@ from ..linear.skew_parts import CIRCULATORY
 from ..linear.stiffness_parts import JoinedParts, ListedParts
 from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
-from ..progress.tasks import SOLVING, Task
 from .controller import Controller, realized, sampled, without_delay
 from .links import Links, finite
 from .motions import Motions
@@ -84,8 +83,7 @@ class Plant:
         f = w / (2 * np.pi)
         while True:
             try:
-                with Task(self.model_name, SOLVING, len(f), "frequencies", show=False) as task:
-                    return self._shifted[1](f, 0.0, task)[0]
+                return self._shifted[1].whole(f)
             except SingularResponseError as error:
                 if not beside or not error.frequency_hz:
                     raise
