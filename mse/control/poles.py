@@ -69,6 +69,9 @@ class Plant:
         self._coordinates = independent(model)
         self._shifted: tuple[float, Prepared | None] = np.nan, None
 
+    def asked(self) -> None:
+        """A new question begins, for plants with notes about each."""
+
     # -- loop gain --------------------------------------------------------------------------------------------
     def gain(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
         """``C P`` (f, a, a) at ``s = shift + i w``; where it is infinite that ``beside`` it, or SingularResponseError."""

@@ -316,8 +316,16 @@ def test_what_losses_do_at_the_rates_beyond_the_last_is_extrapolated(late, error
         assert abs(found / expected - 1.0) < error
     assert late or not closed.plant.notes
     # at half the sampling rate little is left of the response, and more in proportion of what is folded
-    assert "what losses do above them is left out, up to some" in " ".join(closed.margins().notes)
+    notes = closed.margins().notes
+    assert "what losses do above them is left out, up to some" in " ".join(notes)
     assert closed.modes().notes[-1] == closed.plant.notes[0]
+    # the same question has the same notes, whatever was asked before
+    again = weighed(eta).feedback({("push.fx", "scale.fx"): controller})
+    assert again.modes().notes == closed.modes().notes
+    again.loop_gain([0.4999 / dt])
+    low = again.margins(high_hz=0.01).notes
+    assert low == weighed(eta).feedback({("push.fx", "scale.fx"): controller}).margins(high_hz=0.01).notes
+    assert again.margins().notes == notes
 
 
 class Rubber(mse.MObject):
