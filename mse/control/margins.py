@@ -148,6 +148,7 @@ def rates(name: str, plant: Plant | SampledPlant, low_hz: float | None, high_hz:
 def margins(name: str, plant: Plant | SampledPlant, low_hz: float | None, high_hz: float | None) -> Margins:
     """See :meth:`.ClosedModel.margins`."""
     w = rates(name, plant, low_hz, high_hz)
+    plant.asked()
     gain = plant.gain(w)
     actuators = plant.links.actuators
     # crossings of all loops are refined together

@@ -6,17 +6,18 @@ it with loops open: a force moves the reading of a sensor as its noise does, to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..analysis.frequency.response import FrequencyResponse
 from ..analysis.noise.budget import ABOVE, NoiseBudget, Resonances, added_up, ascending, ends, read, within
 from ..analysis.noise.spectra import Given, density, spectrum
 from ..analysis.noise.thermal import Rows, thermal
-from ..errors import ModelError
+from ..errors import Interrupted, ModelError
 from ..linear.losses import Factor, loss_factors
 from ..numerics.precision import DEPENDENT
 from ..progress.tasks import SOLVING, Show, Task
@@ -38,18 +39,33 @@ class _ClosedRows:
     def __init__(self, closed: ClosedModel, output: int, loss: Mapping[tuple[str, str], float]):
         self._closed, self._output, self._loss = closed, output, loss
 
-    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         model, sensors = self._closed.linear, self._closed.links.sensors
         noises = self._closed.inputs[len(model.inputs) :]
-        answers = closed_response(
-            self._closed, f, noises, [self._closed.outputs[self._output]], self._loss, False
-        ).values[:, 0]
+        answers = _answers(self._closed, f, noises, self._output, self._loss).values[:, 0]
         out = np.zeros((len(f), len(touched)), dtype=complex)
         if self._output < len(model.outputs):
-            out += Rows(model, self._output, self._loss).at(f, touched)[0]
+            out += self._open(self._output, f, touched)
         for k, sensor in enumerate(sensors):
-            out += answers[:, k, None] * Rows(model, model.outputs.index(sensor), self._loss).at(f, touched)[0]
-        return out, np.zeros((len(f), 0), dtype=complex)
+            out += answers[:, k, None] * self._open(model.outputs.index(sensor), f, touched)
+        return out, np.zeros((len(f), 0), dtype=complex), np.ones(len(f), dtype=bool)
+
+    def _open(self, output: int, f: np.ndarray, touched: np.ndarray) -> np.ndarray:
+        """What an output of the open model reads (f, k); a part of it makes no budget, so Ctrl-C leaves nothing."""
+        row, _, solved = Rows(self._closed.linear, output, self._loss).at(f, touched)
+        if not solved.all():
+            raise KeyboardInterrupt
+        return row
+
+
+def _answers(
+    closed: ClosedModel, f: np.ndarray, inputs: Sequence[str], output: int, loss: Mapping[tuple[str, str], Factor]
+) -> FrequencyResponse:
+    """Responses of an output to inputs with loops closed; a part of them makes no budget, so Ctrl-C leaves nothing."""
+    try:
+        return closed_response(closed, f, inputs, [closed.outputs[output]], loss, False)
+    except Interrupted:
+        raise KeyboardInterrupt from None
 
 
 def closed_noise(
@@ -81,8 +97,8 @@ def closed_noise(
             name: density(f"{closed.name}: noise of {name}", given[name], f, unit)
             for name, unit in zip(names, units, strict=True)
         }
-        found, notes, _ = thermal(model, f, 0, factors, room, rows=_ClosedRows(closed, o, factors))
-        response = closed_response(closed, f, names, [output], factors, False)
+        found, notes, *_ = thermal(model, f, 0, factors, room, rows=_ClosedRows(closed, o, factors))
+        response = _answers(closed, f, names, o, factors)
         driving = {name: np.abs(response[output, name]) ** 2 * s**2 for name, s in spectra.items()}
         notes = *notes, *response.notes, *cut
         of = (

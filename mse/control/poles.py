@@ -69,6 +69,9 @@ class Plant:
         self._coordinates = independent(model)
         self._shifted: tuple[float, Prepared | None] = np.nan, None
 
+    def asked(self) -> None:
+        """A new question begins, for plants with notes about each."""
+
     # -- loop gain --------------------------------------------------------------------------------------------
     def gain(self, w: np.ndarray, shift: float = 0.0, *, beside: bool = True) -> np.ndarray:
         """``C P`` (f, a, a) at ``s = shift + i w``; where it is infinite that ``beside`` it, or SingularResponseError."""
@@ -83,7 +86,7 @@ class Plant:
         f = w / (2 * np.pi)
         while True:
             try:
-                return self._shifted[1].values(f)
+                return self._shifted[1].whole(f)
             except SingularResponseError as error:
                 if not beside or not error.frequency_hz:
                     raise
@@ -274,7 +277,8 @@ class Exact:
     def _refined(self, s: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         s, n = s.copy(), q.shape[1]
         x = np.zeros((len(s), self._at(s[:1]).shape[1]), dtype=complex)
-        x[:, :n] = np.where(q.any(axis=1, keepdims=True), q, 1.0)
+        x[:, :n] = q
+        x[~q.any(axis=1)] = 1.0  # of controllers alone
         good, waiting = np.zeros(len(s), dtype=bool), np.arange(len(s))
         for _ in range(_MOST_NEWTON):
             here, h = s[waiting], _STEP * np.abs(s[waiting])
@@ -308,7 +312,9 @@ def solved(matrices: np.ndarray, right: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.solve(matrices, right)
     except np.linalg.LinAlgError:
-        return np.linalg.solve(matrices * (1.0 + left_by_rounding() * np.eye(matrices.shape[1])), right)
+        # a pole of a controller whose sensors see no motion leaves a row of zeros
+        size = np.maximum(*(np.abs(matrices).max(axis=k) for k in (1, 2)))
+        return np.linalg.solve(matrices + left_by_rounding() * size[:, :, None] * np.eye(matrices.shape[1]), right)
 
 
 def unit(x: np.ndarray) -> np.ndarray:

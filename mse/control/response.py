@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..analysis.frequency.response import FrequencyResponse, frequency_response
-from ..errors import SingularResponseError
+from ..errors import Interrupted, SingularResponseError
 from ..progress.tasks import Show
 from ..validation.arguments import positions
 from .links import finite
@@ -41,9 +41,21 @@ def closed_response(
     to_model = [n for k, n in zip(o, read, strict=True) if k < len(model.outputs)]
     asked = list(dict.fromkeys([*links.actuators, *of_model])), list(dict.fromkeys([*links.sensors, *to_model]))
     # no interpolation: it keeps a share of the largest response, of which a loop may leave less
-    plant = frequency_response(
-        model, frequencies_hz, inputs=asked[0], outputs=asked[1], loss=loss, bound=0.0, progress=progress
-    )
+    try:
+        plant = frequency_response(
+            model, frequencies_hz, inputs=asked[0], outputs=asked[1], loss=loss, bound=0.0, progress=progress
+        )
+    except Interrupted as stopped:
+        raise Interrupted(str(stopped), _closed_around(closed, stopped.result, driven, read)) from None
+    return _closed_around(closed, plant, driven, read)
+
+
+def _closed_around(
+    closed: ClosedModel, plant: FrequencyResponse, driven: Sequence[str], read: Sequence[str]
+) -> FrequencyResponse:
+    """Responses with loops closed from those of the open model, whose first inputs are the actuators, outputs the sensors."""
+    model, links, asked = closed.linear, closed.links, (plant.inputs, plant.outputs)
+    i, o = [closed.inputs.index(name) for name in driven], [closed.outputs.index(name) for name in read]
     f, p = plant.frequencies_hz, plant.values
     a, s = len(links.actuators), len(links.sensors)
     reached = np.zeros((len(f), len(asked[1]), len(i)), dtype=complex)  # by inputs, loops open

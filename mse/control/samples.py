@@ -49,7 +49,8 @@ class SampledPlant:
         self.highest = np.pi / self.dt
         self._closed, self.model_name = closed, closed.name
         self._inner = Links([link for link in closed.links.all if link.controller.dt is None])
-        self._lossy, self._left = bool(closed.linear.losses), 0.0
+        self._lossy = bool(closed.linear.losses)
+        self._left = self._left_of_poles = 0.0  # what sums of one question leave out, and those of the poles
         self._model = closed.linear.modal_damping()
         self._plant = Plant(closed.linear, Links([*self._inner.all, *self.links.all]))
 
@@ -116,14 +117,19 @@ class SampledPlant:
         self._left = max(self._left, float(np.max(left / least, initial=0.0)))
         return sums[-1]
 
+    def asked(self) -> None:
+        """A new question begins: the notes are about it and the poles alone, whatever was asked before."""
+        self._left = 0.0
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the sums over rates of one z have left out until now, where that is more than a billionth."""
-        if self._left <= _TOLD:
+        """What the sums over rates of one z have left out, for the poles and the last question, if more than a billionth."""
+        left = max(self._left, self._left_of_poles)
+        if left <= _TOLD:
             return ()
         return (
             f"the sum over the rates of one z ends at {_MOST_ALIASES - 1} sampling rates: what losses do above them is left out, "
-            f"up to some {self._left:.1g} of the response; positions in place of velocities or forces leave less, or a shorter "
+            f"up to some {left:.1g} of the response; positions in place of velocities or forces leave less, or a shorter "
             "sampling time",
         )
 
@@ -207,7 +213,10 @@ class SampledPlant:
         z = np.concatenate([values, others])
         moved = np.arange(len(z)) < len(values)
         found = Poles(z, shapes, np.concatenate([rounding, np.zeros(len(others))]), moved)
-        found = self._with_loss(found) if self._lossy else found
+        if self._lossy:
+            self.asked()
+            found = self._with_loss(found)
+            self._left_of_poles = self._left
         if self._model.constraints.shape[0]:
             found = found._replace(shapes=self._model.reduced[1] @ found.shapes)
         return found

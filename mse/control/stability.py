@@ -115,6 +115,7 @@ def unstable_count(plant: Plant) -> int:
 def checked_modes(name: str, plant: Plant | SampledPlant, model: LinearModel) -> Modes:
     """Closed modes; ModelError where the count of Nyquist's criterion is another."""
     found = plant.poles
+    plant.asked()
     s, rounding = found.values, found.rounding
     if isinstance(plant, SampledPlant):
         z = s

@@ -117,7 +117,7 @@ from .cautions import Surroundings
 from .coordinates import refuse_names
 from .defined import Defined
 from .definitions import class_name as class_name
-from .definitions import lacking, refuse_unnamed, settle_laws, signature
+from .definitions import declared, lacking, refuse_unnamed, settle_laws, signature
 from .differentiation import FramePose as FramePose
 from .differentiation import Given as Given
 from .differentiation import MovingFrame as MovingFrame
@@ -197,9 +197,7 @@ class MObject(Defined, Identified, InMotion, WithVariables):
         settle_laws(cls, MObject)
         refuse_names(cls)
         settle_loss(cls)
-        cls.declared_parameters = {
-            n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
-        }
+        cls.declared_parameters = declared(cls)
         cls._has_functions = any(isinstance(p, Profile) for p in cls.declared_parameters.values())
         cls._in_order = sorted(cls.declared_parameters.items(), key=lambda item: item[1].depends)
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}

@@ -110,6 +110,15 @@ def of_mse(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "mse"
 
 
+def declared(cls: type) -> dict[str, Parameter]:
+    """Parameters of a class by name, those of its bases first; one that it declares again stands where it does so."""
+    found: dict[str, Parameter] = {}
+    for base in reversed(cls.__mro__):
+        own = {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
+        found = {n: p for n, p in found.items() if n not in own} | own
+    return found
+
+
 def signature(cls: type) -> inspect.Signature:
     """How objects of a class are made, with its parameters as keywords, required ones first; for help().
 

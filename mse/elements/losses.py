@@ -148,7 +148,7 @@ def settle(cls: type) -> None:
             tuple(p for p in cls.parts if p not in LOADED) if stores and isinstance(cls.parts, tuple) else ()
         )
         cls._mechanisms_found = True
-    damps = not component and any(map(cls.defines, ("dissipation", "dynamic_stiffness")))
+    damps = not component and any(map(cls.defines, ("dissipation", "damping_matrix", "dynamic_stiffness")))
     if (cls.mechanisms or damps) and getattr(cls, "temperature", None) is None:
         cls.temperature = temperature()
         cls.temperature.name = "temperature"

@@ -184,6 +184,8 @@ class Analyses:
         ModelError
             Frequencies are not ascending from above zero, a density is negative or not known at a frequency, motions grow, or
             there is no resonance or decay to choose a grid from.
+        Interrupted
+            After Ctrl-C, with the budget at the frequencies computed so far.
 
         Examples
         --------

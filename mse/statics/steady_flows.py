@@ -186,7 +186,21 @@ class _Loops:
             if len(wrong):
                 self._refuse_currents(rows, currents * lengths, int(rows.indices[rows.indptr[wrong[0]]]))
         v, unresisted = self._minimal(v, free)
-        return self._keeping_flux(v, unresisted) if unresisted.shape[1] else v
+        return self._bypassing(self._keeping_flux(v, unresisted) if unresisted.shape[1] else v)
+
+    def _bypassing(self, v: np.ndarray) -> np.ndarray:
+        """The rates (c,) without those that are rounding in resistances of a part that currents alone drive, if all are.
+
+        Loops without resistance carry the currents past them.  The efforts of such rates are rounding as well, and would have
+        nothing but each other to be compared with.
+        """
+        quiet = self._largest(self.efforts) == 0.0
+        if not quiet.any():
+            return v
+        resisted = abs(self._resisting(v)[1]).sum(axis=1).A1 > 0.0
+        through = self._largest(np.where(resisted, v, 0.0))
+        nothing = quiet & (through <= _ENOUGH * self._largest(v))
+        return np.where(resisted & nothing[self.part], 0.0, v)
 
     def keeping(self, rows: sp.csr_matrix) -> sp.csc_matrix:
         """Loops (c, l) without resistance, but with inductance, that rows (m, c) allow."""

@@ -178,6 +178,9 @@ def test_signatures_list_the_parameters_and_which_must_be_given():
         and list(wire)[-2:] == ["at", "material"]
         and set(wire) == {"name", "at", "material", *mse.Wire.declared_parameters}
     )
+    assert list(inspect.signature(mse.Spring).parameters) == [
+        "name", "length", "stiffness", "damping", "loss", "temperature", "tension_only", "at",
+    ]  # fmt: skip
     assert list(inspect.signature(mse.Beam).parameters)[:5] == ["name", "length", "width", "height", "young_modulus"]
     assert {n for n, p in wire.items() if p.default is p.empty} == {"name", *GIVEN[mse.Wire]}
     assert list(inspect.signature(mse.RigidBody).parameters) == [

@@ -441,6 +441,55 @@ def test_an_interrupted_response_has_its_frequencies(interrupt, monkeypatch, way
     assert part.notes == (f"interrupted after {count} of 400 frequencies",)
 
 
+@pytest.mark.parametrize("lossy", [True, False])
+def test_an_interrupted_budget_has_its_frequencies(interrupt, monkeypatch, lossy):
+    k = np.diag(np.full(60, 2.0)) - np.eye(60, k=1) - np.eye(60, k=-1)
+    damping = 0.01 * k if lossy else None
+    names = [f"m{i}.x" for i in range(60)]
+    chain = mse.LinearModel.from_matrices(np.eye(60), damping, k, coordinates=names)
+    f = np.linspace(0.4, 0.5, 400)
+    monkeypatch.setattr(SIZES, "sweep_cycles", 1.0)
+    monkeypatch.setattr("mse.analysis.frequency.sweep.processors", lambda: 1)
+    whole = chain.noise(f, "m3.x", inputs={"m0.x": 1.0})
+    with (
+        pytest.raises(mse.Interrupted, match=r"interrupted after \d+ of 400 frequencies") as stopped,
+        interrupt(lambda now: now.done >= 100),
+    ):
+        chain.noise(f, "m3.x", inputs={"m0.x": 1.0})
+    part = stopped.value.result
+    where = np.isin(f, part.frequencies_hz)
+    assert 100 <= len(part.frequencies_hz) < 400 and part.sources == whole.sources
+    assert np.array_equal(part.frequencies_hz, f[where]) and np.array_equal(part.densities, whole.densities[:, where])
+    assert part.notes[0] == f"interrupted after {where.sum()} of 400 frequencies"
+
+
+def test_what_is_interrupted_with_loops_closed_is_that_of_the_closed_model(interrupt, monkeypatch):
+    chain = line_of_masses(60)
+    closed = chain.feedback({("m0.x", "m0.x"): mse.Controller.zpk([0.0], [], 0.2)})
+    f = np.linspace(0.01, 0.5, 400)
+    monkeypatch.setattr(SIZES, "sweep_cycles", 1.0)
+    monkeypatch.setattr("mse.analysis.frequency.sweep.processors", lambda: 1)
+    ask = {"inputs": ["m1.x"], "outputs": ["m3.x"]}
+    whole = closed.frequency_response(f, **ask)
+    with pytest.raises(mse.Interrupted) as stopped, interrupt(lambda now: now.done >= 100):
+        closed.frequency_response(f, **ask)
+    part = stopped.value.result
+    where = np.isin(f, part.frequencies_hz)
+    assert part.outputs == ("m3.x",) and 100 <= where.sum() < 400
+    np.testing.assert_allclose(part.values, whole.values[where], rtol=1e-12)
+    damper = mse.Controller.zpk([0.0], [], 0.2)
+
+    def stop(task, done):
+        if done >= 100:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Task, "tell", stop)
+    for call in (lambda: closed.noise(f, "m3.x"), lambda: chain.feedback({("m0.x", "m0.x"): damper}).margins()):
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            call()
+        assert type(stopped.value) is KeyboardInterrupt
+
+
 def line_of_masses(n: int) -> mse.LinearModel:
     k = np.diag(np.full(n, 2.0)) - np.eye(n, k=1) - np.eye(n, k=-1)
     return mse.LinearModel.from_matrices(np.eye(n), 0.01 * k, k, coordinates=[f"m{i}.x" for i in range(n)])

@@ -64,6 +64,22 @@ def test_random_coils_and_resistors_share_the_current_by_their_fluxes(seed):
     assert point.stable
 
 
+def test_resistors_that_coils_bypass_carry_nothing():
+    """Of a current through coils from every node to the earth nothing is left for resistors: at any values, not to rounding."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        nodes = int(rng.integers(2, 6))
+        branches = [(mse.CurrentSource("feed", current=1.7), "0", "1")]
+        for k in range(1, nodes):
+            branches.append((mse.Inductor(f"l{k}", inductance=0.1), str(k), str(rng.integers(0, k))))
+        for j in range(6):
+            a, b = rng.choice(nodes, 2, replace=False)
+            branches.append((mse.Resistor(f"r{j}", resistance=10 ** rng.uniform(-2, 3)), str(a), str(b)))
+        point = wired(mse.MSystem("bypass"), *branches).find_working_point()
+        assert point.flows["l1.charge"] == pytest.approx(1.7, rel=1e-12)
+        assert not any(flow for name, flow in point.flows.items() if name.startswith("r"))
+
+
 def test_a_shorted_winding_keeps_out_the_flux_of_a_steady_current():
     """``M i1 + L2 i2 = 0``."""
     system = mse.MSystem("shorted")

@@ -297,10 +297,13 @@ class Prepared:
             notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
         return values, tuple(notes)
 
-    def values(self, f: np.ndarray) -> np.ndarray:
-        """The response (f, outputs, inputs) at frequencies f (Hz), each of them solved, without a bar of its own."""
+    def whole(self, f: np.ndarray) -> np.ndarray:
+        """The response (f, outputs, inputs) for searches, of which a part is of no use: KeyboardInterrupt after Ctrl-C."""
         with Task(self.model.name, SOLVING, len(f), "frequencies", show=False) as task:
-            return self(f, 0.0, task)[0]
+            try:
+                return self(f, 0.0, task)[0]
+            except Stopped:
+                raise KeyboardInterrupt from None
 
     def _direct(self, f: np.ndarray, task: Task, pivoted: list[float]) -> np.ndarray:
         """All frequencies solved; those that needed pivots are added to ``pivoted``."""

@@ -13,7 +13,7 @@ from ...declared import array, axis, labeled, names, scalar
 from ...display import Column, Table
 from ...elements.loss_laws import LossLaw
 from ...elements.losses import LossGiven
-from ...errors import ModelError, UnknownNameError, nearest_name, warn
+from ...errors import Interrupted, ModelError, UnknownNameError, nearest_name, warn
 from ...linear.linear_model import LinearModel
 from ...linear.losses import Factor, loss_factors
 from ...model.parameter_record import ParameterRecord, recorded_parameters
@@ -305,15 +305,19 @@ def noise(
             density(f"{model.name}: noise of {name}", given[name], f, unit)
             for name, unit in zip(names, units, strict=True)
         ]
-        found, notes, responses = thermal(model, f, o, factors, room, driven)
-        driving = dict(
-            zip(names, (np.abs(own) ** 2 * s**2 for own, s in zip(responses.T, spectra, strict=True)), strict=True)
-        )
+        found, notes, responses, solved = thermal(model, f, o, factors, room, driven)
+        squares = (np.abs(own) ** 2 * s[solved] ** 2 for own, s in zip(responses.T, spectra, strict=True))
+        driving = dict(zip(names, squares, strict=True))
+        how = f"interrupted after {np.count_nonzero(solved)} of {len(f)} frequencies"
+        stopped = () if solved.all() else (how,)
         of = (
-            (model.name, output, model.output_units[o], f),
-            ((*notes, *unknown), model.parameters, partial(_resonances, model, factors, o, driven)),
+            (model.name, output, model.output_units[o], f[solved]),
+            ((*stopped, *notes, *unknown), model.parameters, partial(_resonances, model, factors, o, driven)),
         )
-        return task.finished(added_up(of, found, driving))
+        budget = added_up(of, found, driving)
+        if stopped:
+            raise Interrupted(f"{model.name}: {how}, see the result of this error", budget)
+        return task.finished(budget)
 
 
 def added_up(of: tuple[tuple, tuple], found: Sequence[Thermal], driving: Mapping[str, np.ndarray]) -> NoiseBudget:

@@ -26,7 +26,9 @@ from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
 from ...numerics.recent import Recent
+from ...progress.tasks import SOLVING, Task
 from ..frequency.response import Prepared
+from ..frequency.sweep import Stopped
 
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
@@ -85,17 +87,25 @@ class Rows:
         )  # fmt: skip
         self._prepared: Prepared | None = None
 
-    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The row (f, k) on the coordinates numbered ``touched`` (k,), and responses (f, i) to the inputs."""
+    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The row (s, k) on the coordinates numbered ``touched`` (k,), and responses (s, i) to the inputs.
+
+        And which (f,) of the frequencies are the s solved ones: all, or after Ctrl-C some.
+        """
         n = self._dual.size
         free, held = touched[touched < n], touched[touched >= n]  # in this order: coordinates are numbered so
         names = [self._dual.outputs[k] for k in free] + self._inputs
-        values = np.zeros((len(f), 0), dtype=complex)
+        values, solved = np.zeros((len(f), 0), dtype=complex), np.ones(len(f), dtype=bool)
         if names:
             prepared = self._prepared
             if prepared is None or prepared.names[1] != tuple(names):
                 self._prepared = prepared = Prepared(self._dual, None, names)
-            found = prepared.values(f)
+            with Task(self._dual.name, SOLVING, len(f), "frequencies", show=False) as task:
+                try:
+                    found = prepared(f, 0.0, task)[0]
+                except Stopped as stopped:
+                    solved = stopped.solved
+                    found, f = stopped.values[solved], f[solved]
             values = found[:, :, 0]
             if len(self._dual.inputs) > 1:
                 values = values + 2j * np.pi * f[:, None] * found[:, :, 1]
@@ -103,7 +113,7 @@ class Rows:
         if len(held):
             own = self._reaction.toarray()[0, held - n]
             row = np.hstack([row, np.broadcast_to(own, (len(f), len(held)))])
-        return row, responses
+        return row, responses, solved
 
 
 def _transposed(member: DynamicMember) -> DynamicMember:
@@ -122,10 +132,11 @@ def temperature(model: LinearModel, owner: str, room: float) -> float:
 def thermal(
     model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, Factor], room: float, inputs: Sequence[int] = (),
     rows: Rows | None = None,
-) -> tuple[list[Thermal], list[str], np.ndarray]:  # fmt: skip
+) -> tuple[list[Thermal], list[str], np.ndarray, np.ndarray]:  # fmt: skip
     """Thermal noise of all sources at frequencies (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,).
 
-    ``rows`` are what the output reads of forces, if not the model alone decides about that.
+    Last comes which frequencies (f,) these are: after Ctrl-C only some of them are known.  ``rows`` are what the output reads of
+    forces, if not the model alone decides about that.
     """
     laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
     heat = {owner: 4.0 * BOLTZMANN * temperature(model, owner, room) for owner, _ in (*loss, *model.dampings)}
@@ -142,15 +153,13 @@ def thermal(
     )
     if not len(every):
         # computed from the inputs, since the output may see an undamped resonance that they do not drive
-        names = [model.inputs[k] for k in inputs]
-        response = Prepared(model, names, [model.outputs[output]], loss).values(f)
-        return [], _silent(powers, set()) or [_NOTHING], response[:, 0]
+        return [], _silent(powers, set()) or [_NOTHING], *_driven(model, f, output, loss, inputs)
     if f[0] == 0.0:
         _refuse_endless(model, [" / ".join(x) for x in lossy.labels if np.isinf(slope_at_rest(loss[x]))], members)
-    w = 2.0 * np.pi * f
     if rows is None:  # budgets of one model at other frequencies or temperatures
         rows = _ROWS(model, lambda: Rows(model, output, loss, inputs), output, tuple(loss.items()), tuple(inputs))
-    row, responses = rows.at(f, every)
+    row, responses, solved = rows.at(f, every)
+    w = 2.0 * np.pi * f[solved]
     at_rest = w == 0.0  # there the limits of phi/w
     found: list[Thermal] = []
     negative = set()
@@ -171,7 +180,19 @@ def thermal(
         per = 4.0 * BOLTZMANN * temperature(model, member.label, room) / w
         for mechanism, power in _of_member(member, w, loss, local):
             found.append(Thermal((member.label, mechanism), "structural", per * power))
-    return found, _silent(powers, negative), responses
+    return found, _silent(powers, negative), responses, solved
+
+
+def _driven(
+    model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, Factor], inputs: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Responses (s, i) of an output to inputs (i,), and which (f,) of the frequencies are the s solved ones."""
+    prepared = Prepared(model, [model.inputs[k] for k in inputs], [model.outputs[output]], loss)
+    with Task(model.name, SOLVING, len(f), "frequencies", show=False) as task:
+        try:
+            return prepared(f, 0.0, task)[0][:, 0], np.ones(len(f), dtype=bool)
+        except Stopped as stopped:
+            return stopped.values[stopped.solved, 0], stopped.solved
 
 
 def _refuse_endless(model: LinearModel, losses: list[str], members: Sequence[DynamicMember]) -> None:

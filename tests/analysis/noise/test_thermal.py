@@ -366,15 +366,22 @@ def test_parts_on_many_coordinates_have_the_same_noise(monkeypatch):
         np.testing.assert_allclose(sparse.densities, roots.densities, rtol=1e-6, atol=1e-9 * roots.densities.max())
 
 
-def test_an_element_of_ones_own_that_only_damps_has_a_temperature():
-    class Film(mse.MObject):
-        def dissipation(self, frames, q, v):
-            slip = frames[1].v - frames[0].v
-            return 0.5 * 0.3 * slip @ slip
+class _ByContent(mse.MObject):
+    def dissipation(self, frames, q, v):
+        slip = frames[1].v - frames[0].v
+        return 0.5 * 0.3 * slip @ slip
 
+
+class _ByMatrix(mse.MObject):
+    def damping_matrix(self, frames, q):
+        return np.kron([[0.3, 0, -0.3, 0], [0] * 4, [-0.3, 0, 0.3, 0], [0] * 4], np.eye(3))
+
+
+@pytest.mark.parametrize("film", [_ByContent, _ByMatrix])
+def test_an_element_of_ones_own_that_only_damps_has_a_temperature(film):
     system = mse.MSystem("film", gravity=(0, 0, 0))
     body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1))
-    system.add(Film("film", temperature=4.0), between=(system.ground, body))
+    system.add(film("film", temperature=4.0), between=(system.ground, body))
     system.add(mse.PositionSensor("probe"), between=(body, system.ground))
     f = np.array([0.5, 3.0])
     w = 2 * np.pi * f
@@ -649,7 +656,8 @@ def test_a_shorted_voice_coil_has_the_noise_of_its_resistances_at_its_temperatur
 
 def test_classes_that_lose_energy_have_a_temperature():
     losing = [cls for cls in vars(mse).values() if isinstance(cls, type) and issubclass(cls, mse.MObject)]
-    losing = [cls for cls in losing if cls.defines("dissipation") or cls.defines("dynamic_stiffness") or cls.mechanisms]
+    laws = ("dissipation", "damping_matrix", "dynamic_stiffness")
+    losing = [cls for cls in losing if cls.mechanisms or any(map(cls.defines, laws))]
     assert mse.VoiceCoil in losing and mse.Resistor in losing
     assert [cls.__name__ for cls in losing if "temperature" not in cls.declared_parameters] == []
 
