@@ -214,7 +214,7 @@ def _has_force(g: Group) -> bool:
     if not _plain(g) or g.without_energy.any():
         return False
     if _is_joint(g):  # whose angles have a memory
-        return not any(isinstance(el.obj, FreeJoint) and el.obj.turns_on_springs() for el in g.elements)
+        return not any(isinstance(el.obj, FreeJoint) and el.obj._turns_on_springs() for el in g.elements)
     return g.cls.kernel is springs.body_load or (g.cls.kernel is None and not g.elements[0].obj.memory_size)
 
 
@@ -295,7 +295,7 @@ class _Together:
     def dissipation(self, units, q, v):
         def ask(el):
             if isinstance(el.obj, FreeJoint):
-                dampings, values = el.obj.damped_coordinates(self._frames(el, units))
+                dampings, values = el.obj._damped_coordinates(self._frames(el, units))
                 return sum(0.5 * c * rate * rate for c, rate in zip(dampings, _rates(units, values), strict=True))
             return el.obj.dissipation(self._frames(el, units), q[el.coordinates], v[el.coordinates])
 

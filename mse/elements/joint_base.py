@@ -235,12 +235,12 @@ class FreeJoint(JointBase):
                 total = total + 0.5 * k * (value - rest) ** 2 - preload * value
         return total
 
-    def turns_on_springs(self) -> bool:
+    def _turns_on_springs(self) -> bool:
         """Whether some spring or preload acts on an angle, which has a memory."""
         coordinates = zip(self._layout()[2], self.stiffness, self.preload, strict=True)
         return any(c.unit == "rad" and (k or preload) for c, k, preload in coordinates)
 
-    def damped_coordinates(self, frames) -> tuple[list[float], list]:
+    def _damped_coordinates(self, frames) -> tuple[list[float], list]:
         """The dampings that there are, and the values of their coordinates, angles within a half turn."""
         axes, damped = (
             self._relative(frames),
