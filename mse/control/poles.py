@@ -277,7 +277,8 @@ class Exact:
     def _refined(self, s: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         s, n = s.copy(), q.shape[1]
         x = np.zeros((len(s), self._at(s[:1]).shape[1]), dtype=complex)
-        x[:, :n] = np.where(q.any(axis=1, keepdims=True), q, 1.0)
+        x[:, :n] = q
+        x[~q.any(axis=1)] = 1.0  # of controllers alone
         good, waiting = np.zeros(len(s), dtype=bool), np.arange(len(s))
         for _ in range(_MOST_NEWTON):
             here, h = s[waiting], _STEP * np.abs(s[waiting])
@@ -311,7 +312,9 @@ def solved(matrices: np.ndarray, right: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.solve(matrices, right)
     except np.linalg.LinAlgError:
-        return np.linalg.solve(matrices * (1.0 + left_by_rounding() * np.eye(matrices.shape[1])), right)
+        # a pole of a controller whose sensors see no motion leaves a row of zeros
+        size = np.maximum(*(np.abs(matrices).max(axis=k) for k in (1, 2)))
+        return np.linalg.solve(matrices + left_by_rounding() * size[:, :, None] * np.eye(matrices.shape[1]), right)
 
 
 def unit(x: np.ndarray) -> np.ndarray:

@@ -300,6 +300,22 @@ def weighed(loss: float) -> mse.LinearModel:
     return system.find_working_point().linearize()
 
 
+@pytest.mark.parametrize("pole", [5.0, -5.0])
+@pytest.mark.parametrize("delay", [0.0, 0.01])
+def test_a_sensor_that_sees_no_motion_leaves_the_poles_of_plant_and_controller(delay, pole):
+    """On a rail along x a body of 2 kg has ``2 s^2 + 200 (1 + i eta) = 0``; the pole of the controller is its own."""
+    system = mse.MSystem("rail", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1))
+    system.add(mse.Prismatic("rail", axis=(1, 0, 0), stiffness=200.0, loss=1e-3), between=(system.ground, body))
+    system.add(mse.ForceActuator("push"), between=(system.ground, body))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    linear = system.find_working_point().linearize()
+    closed = linear.feedback({("push.fx", "probe.y"): mse.Controller.zpk([], [pole], 1.0, delay=delay)})
+    found, swinging = closed.poles(), 1j * np.sqrt(100.0 * (1.0 + 1e-3j))
+    np.testing.assert_allclose(np.abs(found[:, None] - [pole, swinging]).min(axis=0), 0.0, atol=1e-9)
+    assert closed.stable == (pole < 0.0) and closed.margins().gain_margin == np.inf
+
+
 @pytest.mark.parametrize("late, error", [(0.0, 1e-12), (0.3, 1e-8)])
 def test_what_losses_do_at_the_rates_beyond_the_last_is_extrapolated(late, error):
     """The force of a lossy spring less that with damping falls as 1/w, so what sampling folds falls as 1/n^2 alone."""
