@@ -42,9 +42,16 @@ class InputForces:
         }
         motors, currents = dict(self._motors()), dict(self._currents())
         units = {name: own[2] for name, own in known.items()} | {name: own[1] for name, own in motors.items()}
-        units |= dict.fromkeys(currents, "A")
+        sources = [el.path for el in assembly.topology.elements if isinstance(el.obj, CurrentSource)]
+        units |= dict.fromkeys([*currents, *(f"{path}.current" for path in sources)], "A")
         for name in given:
             find(self._label, "input", name, units)
+        for path in sources:  # with a current alone as its input it would be another element
+            if f"{path}.current" in given:
+                raise ModelError(
+                    f"{self._label}: inputs have the charge and the current of {path}, which is the rate of its charge; expected "
+                    f"one of them; leave out '{path}.charge' or '{path}.current'"
+                )
         self.names, self.units = tuple(given), tuple(units[name] for name in given)
         self._values = {n: self._function(n, given[n]) for n in given if n not in motors}
         self._forces = {n: known[n][:2] for n in self._values if n not in currents}

@@ -139,3 +139,17 @@ def test_current_sources_keep_their_current_in_motion(store):
     rest = run(start=starts[0].final_state)
     np.testing.assert_allclose(rest["load.charge"], -1e-6 + 2e-3 * (rest.time - 1e-3), rtol=1e-9, atol=1e-18)
     assert not rest.notes
+
+
+def test_the_current_of_a_source_is_offered_and_not_taken_beside_its_charge():
+    system = mse.MSystem("circuit")
+    source = system.add(mse.CurrentSource("source", current=1e-3))
+    load = system.add(mse.Resistor("load", resistance=5.0))
+    system.connect(source.port("+"), load.port("+"))
+    system.connect(source.port("-"), load.port("-"), system.earth)
+    run = partial(system.simulate, duration=1e-3, dt=1e-4, progress=False)
+    with pytest.raises(UnknownNameError, match=r"no input 'source.curent' \(did you mean 'source.current'\?\)"):
+        run(inputs={"source.curent": 1e-3})
+    both = r"the charge and the current of source, .*; leave out 'source.charge' or 'source.current'"
+    with pytest.raises(ModelError, match=both):
+        run(inputs={"source.current": 1e-3, "source.charge": 0.0})
