@@ -121,6 +121,11 @@ def _equations(obj: Any, q: Any, given: Any) -> Sequence:
     return found
 
 
+# Changes of an effort of about 1, one of which its law answers: it may have a dead zone, or a limit
+# (tests/elements/test_variables.py::test_an_effort_that_acts_beyond_a_dead_zone_alone_is_in_its_row).
+_CHANGES = (0.1, -3.0, 1e3, -1e3, 1e9, -1e9)
+
+
 def refuse_missing(obj: Any) -> None:
     """Refuse an effort that is in no row of the effort_constraint of its object, where a row has no flow either to decide it.
 
@@ -140,10 +145,12 @@ def refuse_missing(obj: Any) -> None:
         with np.errstate(all="ignore"):
             e = rng.uniform(0.5, 1.5, count)
             before = rows(e, rates)
+            each = np.eye(count)
             missing = [
-                k for k in range(count) if np.array_equal(rows(e + 0.1 * (np.arange(count) == k), rates), before)
+                k for k in range(count) if all(np.array_equal(rows(e + d * each[k], rates), before) for d in _CHANGES)
             ]
-            idle = np.flatnonzero(rows(1.1 * e, other) == before) if missing else ()
+            changed = [rows(e + d, other) != before for d in _CHANGES] if missing else []
+            idle = np.flatnonzero(~np.any(changed, axis=0)) if missing else ()
     except (ArithmeticError, ValueError):  # a law that is undefined there
         return
     if len(idle):

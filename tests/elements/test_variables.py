@@ -11,6 +11,7 @@ import mse
 from mse.elements.base import Channel
 from mse.elements.parameters import Real
 from mse.elements.recorded_laws import Together
+from mse.elements.variables import refuse_missing
 
 STIFFNESS, DAMPING, MASS = 100.0, 2.0, 1.0
 
@@ -225,6 +226,21 @@ def test_efforts_without_equations_are_refused(cls, words):
     system.add(cls("it"))
     with pytest.raises(mse.errors.ModelError, match=words):
         system.find_working_point()
+
+
+class Threshold(Lost):
+    """Its second effort acts beyond a dead zone alone."""
+
+    def effort_constraint(self, frames, q, v, given):
+        beyond = given.e[1] - self.sign * 10.0
+        return given.e[0] - 3.0 * v[0], (beyond if self.sign * beyond > 0.0 else 0.0) - 2.0
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_effort_that_acts_beyond_a_dead_zone_alone_is_in_its_row(sign):
+    element = Threshold("it")
+    element.sign = sign
+    refuse_missing(element)  # raises no error
 
 
 class Fan(mse.MObject):
