@@ -74,11 +74,7 @@ class Capacitor(_OfCharge):
 
 
 class Inductor(_OfCharge):
-    """A coil, ``T = L v^2/2 - flux v``: the potential falls by ``L v'`` from "+" to "-".
-
-    In a loop of coils that no resistance is in, as of a superconductor, nothing changes the flux linkage.  At the working point
-    it is the sum of each ``flux`` in the loop, and the currents follow from that: ``flux/L`` in a coil whose ports are
-    connected to each other.  Anywhere else the ``flux`` changes nothing.
+    """A coil, ``T = L v^2/2``: the potential falls by ``L v'`` from "+" to "-".
 
     Examples
     --------
@@ -87,10 +83,9 @@ class Inductor(_OfCharge):
     """
 
     inductance: Real = Real("L", unit="H", above=0.0)
-    flux: Real = Real("flux that a loop without resistance keeps", unit="Wb", default=0.0)
 
     def kinetic(self, frames, q, v):
-        return 0.5 * self.inductance * v[0] ** 2 - self.flux * v[0]
+        return 0.5 * self.inductance * v[0] ** 2
 
 
 class Coupling(Real):

@@ -2,8 +2,7 @@
 
 Charges with a stiffness rest at a working point.  Loops of the others may carry constant rates v.  These minimise
 ``D(v) - e.v``, content less the power of all efforts e at rest, among the rates that the rows of junctions and other constraints
-allow (Millar, Phil. Mag. 42 (1951) 1150).  A loop that nothing resists keeps its flux linkage ``dT/dv``, which is zero: coils
-whose ``flux`` is kept subtract it in their own coenergies.
+allow (Millar, Phil. Mag. 42 (1951) 1150).  A loop that nothing resists keeps its flux linkage, which is zero.
 """
 
 from __future__ import annotations
@@ -72,8 +71,10 @@ def changed_flows(result: WorkingPoint) -> bool:
             return True
     apart = np.concatenate([np.zeros(0, dtype=int), *parts])
     own = np.delete(before, apart)
+    if not own.any():
+        return False
     now = np.delete(steady_flows(assembly, at, apart), apart)
-    return bool(np.abs(now - own).max(initial=0.0) > NOTHING * np.abs(own).max(initial=0.0))
+    return bool(np.abs(now - own).max() > NOTHING * np.abs(own).max())
 
 
 def _held(assembly: Assembly) -> np.ndarray:
@@ -86,41 +87,21 @@ def _held(assembly: Assembly) -> np.ndarray:
 
 def steady_flows(assembly: Assembly, at: Configuration, apart: np.ndarray) -> np.ndarray:
     """Constant rates (k,) of internal coordinates at a configuration, zero where nothing flows and for those set ``apart``."""
-    found = np.zeros(assembly.topology.internal)
-    if (driven := _driven(assembly, at, apart)) is not None:
-        loops, rows, currents = driven
-        found[loops.chosen] = loops.solved(rows, currents)
-    return found
-
-
-def flux_keeping(assembly: Assembly, at: Configuration, apart: np.ndarray) -> sp.csc_matrix:
-    """Loops (k, l) of internal coordinates that keep their flux by currents, since nothing resists these."""
-    k = assembly.topology.internal
-    if (driven := _driven(assembly, at, apart)) is None:
-        return sp.csc_matrix((k, 0))
-    loops, rows, _ = driven
-    return sp.identity(k, format="csc")[:, loops.chosen] @ loops.keeping(rows)
-
-
-def _driven(
-    assembly: Assembly, at: Configuration, apart: np.ndarray
-) -> tuple[_Loops, sp.csr_matrix, np.ndarray] | None:
-    """Circuits that efforts, currents or fluxes drive, the rows (m, c) that hold their rates, and those values (m,)."""
     t = assembly.topology
+    found = np.zeros(t.internal)
     if not t.internal or not any(g.cls.carries() or g.cls is CurrentSource for g in assembly.groups):
-        return None
+        return found
     first = assembly.size - t.internal
     names = t.coordinate_names[-t.internal :]
-    still = assembly.carrying(np.zeros(t.internal))
+    still = assembly.carrying(found)
     _, _, gradient, _, stiffness = still.total(at, 2)
     efforts, inner = -gradient[first:], stiffness.tocsc()[first:, first:]
     stored = np.asarray(abs(inner).sum(axis=0)).ravel() > 0.0
     conducts = flowing(names) & ~stored
     conducts[apart] = False
-    drives = (efforts != 0.0) | (still.fluxes(at, still.flows) != 0.0)
     given = _given(still)
-    if not (conducts & drives).any() and not given:
-        return None
+    if not (conducts & (efforts != 0.0)).any() and not given:
+        return found
     rows = sp.vstack([still.constraints(at)[1], flow_constraints(still, at).slopes]).tocsr()[:, first:]
     rows, currents = rows[:, conducts], np.zeros(rows.shape[0])
     for row, current in given.items():
@@ -129,13 +110,14 @@ def _driven(
     here[places] = np.arange(len(places))
     part = _parts(still, rows, here, len(places))
     driven = np.zeros(part.max(initial=-1) + 1, dtype=bool)
-    driven[part[drives[places]]] = driven[part[abs(rows[currents != 0.0]).sum(axis=0).A1 > 0.0]] = True
+    driven[part[efforts[places] != 0.0]] = driven[part[abs(rows[currents != 0.0]).sum(axis=0).A1 > 0.0]] = True
     if not driven.any():  # all that currents drive is set apart
-        return None
+        return found
     places, rows = places[driven[part]], rows[:, driven[part]]
     on = np.diff(rows.indptr) > 0
     loops = _Loops(still, at, places, efforts[places], [names[k] for k in places], part[driven[part]])
-    return loops, rows[on], currents[on]
+    found[places] = loops.solved(rows[on], currents[on])
+    return found
 
 
 def _given(assembly: Assembly) -> dict[int, float]:
@@ -186,12 +168,14 @@ class _Loops:
             if len(wrong):
                 self._refuse_currents(rows, currents * lengths, int(rows.indices[rows.indptr[wrong[0]]]))
         v, unresisted = self._minimal(v, free)
-        return self._bypassing(self._keeping_flux(v, unresisted) if unresisted.shape[1] else v)
+        if unresisted.shape[1]:
+            self._refuse_linked(v, unresisted)
+        return self._bypassing(v)
 
     def _bypassing(self, v: np.ndarray) -> np.ndarray:
         """The rates (c,) without those that are rounding in resistances of a part that currents alone drive, if all are.
 
-        Loops without resistance carry the currents past them.  The efforts of such rates are rounding as well, and would have
+        Coils without resistance carry the currents past them.  The efforts of such rates are rounding as well, and would have
         nothing but each other to be compared with.
         """
         quiet = self._largest(self.efforts) == 0.0
@@ -201,15 +185,6 @@ class _Loops:
         through = self._largest(np.where(resisted, v, 0.0))
         nothing = quiet & (through <= _ENOUGH * self._largest(v))
         return np.where(resisted & nothing[self.part], 0.0, v)
-
-    def keeping(self, rows: sp.csr_matrix) -> sp.csc_matrix:
-        """Loops (c, l) without resistance, but with inductance, that rows (m, c) allow."""
-        rows, v = normalized(rows, np.zeros(rows.shape[0]))[0], np.zeros(len(self.chosen))
-        loops = _unresisted(rows[rank(rows, 1).independent], self._resisting(v)[1])[0]
-        if not loops.shape[1]:
-            return loops
-        bare = null_space((loops.T @ self._linked(v)[1] @ loops).tocsr())[1]
-        return loops[:, np.setdiff1d(np.arange(loops.shape[1]), bare)]
 
     def _largest(self, values: np.ndarray) -> np.ndarray:
         """The largest of values (c,) in each part."""
@@ -236,7 +211,7 @@ class _Loops:
         for g in self.assembly.groups:
             if not g.cls.carries() or not (place[g.internal] >= 0).any():
                 continue
-            moving = g.velocities(rates)
+            moving = np.hstack([np.zeros((len(g.members), 6 * g.frames.shape[1])), rates[g.internal]])
             first, second = g.resisted(self.at, ALL, moving)
             if g.cls.defines("power"):
                 forces, powered = g.powered(self.at, moving)
@@ -249,46 +224,24 @@ class _Loops:
             slopes.append(sp.coo_matrix((second[:, inner:, inner:][on], (i, j)), shape=(len(v), len(v))))
         return effort, sum(slopes[1:], start=slopes[0]).tocsr()
 
-    def _linked(self, v: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
-        """Fluxes (c,) at rates v, and inductances (c, c), their slopes."""
+    def _refuse_linked(self, v: np.ndarray, unresisted: np.ndarray) -> None:
+        """Refuse loops (c, m) without resistance in which steady flows would keep the flux of other ones at zero."""
         rates = np.zeros(self.assembly.topology.internal)
+        flux = np.zeros(len(rates))
         rates[self.chosen] = v
-        own = self.assembly.inductances(self.at, rates)[self.chosen][:, self.chosen]
-        return self.assembly.fluxes(self.at, rates)[self.chosen], own
-
-    def _keeping_flux(self, v: np.ndarray, loops: sp.csc_matrix) -> np.ndarray:
-        """The rates (c,) with currents along loops (c, l) without resistance at which the flux of each is zero.
-
-        Nothing decides the current of loops without inductance: as little as may be flows along them.
-        """
-        before, bare = np.inf, None
-        for _ in range(_STEPS):
-            flux, slopes = self._linked(v)
-            own = (loops.T @ slopes @ loops).tocsr()
-            unit = np.sqrt(np.abs(own.diagonal()))
-            unit = sp.diags(1.0 / np.where(unit > 0.0, unit, 1.0))
-            own = (unit @ own @ unit).tocsr()
-            if bare is None:
-                bare, held = null_space(own)
-                held = sp.identity(own.shape[0], format="csr")[held]
-            try:
-                factor = UnsymmetricFactor(sp.bmat([[own, held.T], [held, None]], format="csc"))
-            except RuntimeError:  # a coil that is saturated
-                break
-            along = factor.solve(np.append(-(unit @ (loops.T @ flux)), np.zeros(held.shape[0])))[: own.shape[0]]
-            step = loops @ (unit @ along)
-            change, v = self._largest(step), v + step
-            if (change <= _ENOUGH * self._largest(v)).all():
-                return self._without(v, loops @ unit @ bare)
-            if not (change.max() < 2.0 * before):  # nor nan
-                break
-            before = change.max()
-        share = abs(loops) @ np.ones(loops.shape[1])
-        raise ModelError(
-            f"{self.assembly.topology.label}: no current was found at which the loop of "
-            f"{some([n for n, x in zip(self.names, share, strict=True) if x])} keeps its flux; expected fluxes that rise with "
-            "their currents; check the kinetic coenergy of these, or add a Resistor"
-        )
+        for g in self.assembly.groups:
+            if g.cls.carries() and g.cls.defines("kinetic"):
+                moving = g.velocities(rates)
+                momenta = g.momenta(self.at, moving)
+                np.add.at(flux, g.internal, momenta[:, momenta.shape[1] - g.internal.shape[1] :])
+        flux = flux[self.chosen]
+        own = self._largest(flux)[self._part_of(unresisted)]
+        linked = np.abs(unresisted.T @ flux) > DEPENDENT * own
+        if linked.any():
+            raise ModelError(
+                f"{self.assembly.topology.label}: the loop of {some(self._members(unresisted, linked))} has no resistance, so "
+                "it would keep out the flux of a steady current beside it for ever; expected a resistance; add a small Resistor"
+            )
 
     def _part_of(self, loops: sp.csc_matrix) -> np.ndarray:
         """The part (m,) that each loop (c, m) belongs to."""

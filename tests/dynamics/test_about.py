@@ -171,7 +171,7 @@ def test_parts_of_the_motion_have_a_name_and_no_loss():
     assert ("spring", "damping") in model.damping_parts
     assert model.gyroscopic.nnz
     # it grows, so that a budget is refused
-    sources, notes, _ = thermal(model, np.array([1.0]), model.outputs.index("cross.angle1"), {}, 300.0)
+    sources, notes, *_ = thermal(model, np.array([1.0]), model.outputs.index("cross.angle1"), {}, 300.0)
     assert not any("feed energy" in note for note in notes)
     assert not any(source.label[0] in ("one", "two") for source in sources)
 

@@ -313,6 +313,17 @@ def test_a_resistance_that_depends_on_the_position_is_refused():
         system.find_working_point()
 
 
+def test_a_loop_without_resistance_beside_a_steady_current_is_refused():
+    system = mse.MSystem("shorted")
+    core = system.add(mse.Transformer("core", primary=1.0, secondary=1.0, coupling=0.5))
+    wired(system, (mse.VoltageSource("source", voltage=1.0), "a", "0"), resistor("r", 1.0, "a", "b"))
+    system.connect("r.-", core.port("1+"))
+    system.connect(core.port("1-"), system.earth)
+    system.connect(core.port("2+"), core.port("2-"))
+    with pytest.raises(mse.ModelError, match=r"loop of core.charge2 has no resistance"):
+        system.find_working_point()
+
+
 class Diode(mse.MObject):
     """A diode, ``u = 0.026 V log(1 + i/1e-12 A)``, which has no voltage for currents below -1e-12 A."""
 
@@ -337,3 +348,19 @@ def test_a_diode_blocks_where_a_first_step_leads_beyond_its_law():
     system["source"].voltage = -5.0  # 1e-12 A less 1e-95 A, which no number is
     with pytest.raises(ModelError, match=r"no steady flow was found through source\.charge, diode\.charge"):
         system.find_working_point()
+
+
+def test_resistors_that_coils_bypass_carry_nothing():
+    """Of a current through coils from every node to the earth nothing is left for resistors: at any values, not to rounding."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        nodes = int(rng.integers(2, 6))
+        branches = [(mse.CurrentSource("feed", current=1.7), "0", "1")]
+        for k in range(1, nodes):
+            branches.append((mse.Inductor(f"l{k}", inductance=0.1), str(k), str(rng.integers(0, k))))
+        for j in range(6):
+            a, b = rng.choice(nodes, 2, replace=False)
+            branches.append((mse.Resistor(f"r{j}", resistance=10 ** rng.uniform(-2, 3)), str(a), str(b)))
+        point = wired(mse.MSystem("bypass"), *branches).find_working_point()
+        assert point.flows["l1.charge"] == pytest.approx(1.7, rel=1e-12)
+        assert not any(flow for name, flow in point.flows.items() if name.startswith("r"))
