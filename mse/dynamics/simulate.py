@@ -328,9 +328,10 @@ class Run:
                 return f"{undefined}; {ended}"
         if self.locking is not None and (locked := self.locking.words(begin)):
             return f"{locked}; {ended}"
-        if isinstance(error, JointsOpen):
+        ending = next(ends_of_range(e, begin.state), "")
+        if isinstance(error, JointsOpen) and not ending:
             return f"{error}; {ended}"
-        if e.implicit:
+        if e.implicit and not ending:
             later = float(np.nextafter(begin.time, np.inf))
             try:
                 settled(
@@ -340,7 +341,7 @@ class Run:
                 return f"{torn}; {ended}"
         fastest = int(np.abs(e.measure.metric * begin.v).argmax())
         none = f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}"
-        if ending := next(ends_of_range(e, begin.state), ""):
+        if ending:
             return f"{none}, where {ending}; {ended}"
         if stuck := self.sticking.words(begin) or self.switches.words(begin):
             return f"{stuck}; {ended}"
