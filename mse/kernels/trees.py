@@ -153,7 +153,7 @@ def _put_ball(row, rates, at, y, out):
     x, z, t = y[at], y[at + 1], y[at + 2]
     square = x * x + z * z + t * t
     s, c, d = 1.0 - square / 6.0, 0.5 - square / 24.0, 1.0 / 12.0
-    if square >= 1e-8:
+    if square >= 1e-8:  # below, the next terms of these series are less than rounding
         angle = sqrt(square)
         half, cosine = sin(0.5 * angle), cos(0.5 * angle)
         s, c = 2.0 * half * cosine / angle, 2.0 * half * half / square

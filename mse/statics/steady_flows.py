@@ -211,7 +211,7 @@ class _Loops:
         for g in self.assembly.groups:
             if not g.cls.carries() or not (place[g.internal] >= 0).any():
                 continue
-            moving = np.hstack([np.zeros((len(g.members), 6 * g.frames.shape[1])), rates[g.internal]])
+            moving = g.velocities(rates)
             first, second = g.resisted(self.at, ALL, moving)
             if g.cls.defines("power"):
                 forces, powered = g.powered(self.at, moving)

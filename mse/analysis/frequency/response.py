@@ -297,13 +297,23 @@ class Prepared:
             notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
         return values, tuple(notes)
 
-    def whole(self, f: np.ndarray) -> np.ndarray:
-        """The response (f, outputs, inputs) for searches, of which a part is of no use: KeyboardInterrupt after Ctrl-C."""
+    def solved(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The response (s, outputs, inputs) at the s solved ones of the frequencies f, and which (f,) these are.
+
+        They are all of them, or after Ctrl-C some.
+        """
         with Task(self.model.name, SOLVING, len(f), "frequencies", show=False) as task:
             try:
-                return self(f, 0.0, task)[0]
-            except Stopped:
-                raise KeyboardInterrupt from None
+                return self(f, 0.0, task)[0], np.ones(len(f), dtype=bool)
+            except Stopped as stopped:
+                return stopped.values[stopped.solved], stopped.solved
+
+    def whole(self, f: np.ndarray) -> np.ndarray:
+        """The response (f, outputs, inputs) for searches, of which a part is of no use: KeyboardInterrupt after Ctrl-C."""
+        values, solved = self.solved(f)
+        if not solved.all():
+            raise KeyboardInterrupt
+        return values
 
     def _direct(self, f: np.ndarray, task: Task, pivoted: list[float]) -> np.ndarray:
         """All frequencies solved; those that needed pivots are added to ``pivoted``."""

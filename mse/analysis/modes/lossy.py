@@ -173,7 +173,7 @@ class _Terms:
     def __init__(self, model: LinearModel):
         self.model, self.n = model, model.size
         given = weights(model, model.losses)
-        # the imaginary part alone: the real one stays what it is, to the last bit
+        # only the imaginary part is summed: the real part keeps its last bit
         lost = model.stiffness_parts._total(model.stiffness_parts._weights(given).imag) if given else None
         self.laws = law_stiffness(model, model.stiffness_parts, model.losses)
         self.dense = model.size <= _DENSE and not model.constraints.shape[0]
@@ -474,10 +474,10 @@ def _found_twice(model: LinearModel, p: np.ndarray, x: np.ndarray) -> np.ndarray
 
 
 def _groups(together: np.ndarray) -> Iterator[np.ndarray]:
-    """The numbers of those that are together (m, m) with others, by group; mostly there are none."""
-    beside = np.flatnonzero((together & ~np.eye(len(together), dtype=bool)).any(axis=0))
-    if not len(beside):
+    """Groups of two or more that ``together`` (m, m) joins, as arrays of their numbers; usually there are none."""
+    joined = np.flatnonzero((together & ~np.eye(len(together), dtype=bool)).any(axis=0))
+    if not len(joined):
         return
     group = connected_components(together, directed=False)[1]
-    for g in np.unique(group[beside]):
+    for g in np.unique(group[joined]):
         yield np.flatnonzero(group == g)

@@ -47,7 +47,9 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
     """
 
     def __init__(self, labels: tuple[Label, ...] = (), shares: np.ndarray | None = None, of: Any = None):
-        self._known, self._of = None if of else (labels, np.zeros((0, 0)) if shares is None else read_only(shares)), of
+        self._of, self._known = of, None
+        if of is None:
+            self._known = labels, np.zeros((0, 0)) if shares is None else read_only(shares)
 
     @property
     def _labels(self) -> tuple[Label, ...]:

@@ -324,17 +324,10 @@ def added_up(of: tuple[tuple, tuple], found: Sequence[Thermal], driving: Mapping
     """A budget of thermal sources, and of inputs by their densities (f,); ``of`` has what stands before and behind these."""
     sources = [(*t.label, t.kind) for t in found] + [(name, INPUT, INPUT) for name in driving]
     objects, mechanisms, kinds = (tuple(x) for x in zip(*sources, strict=True)) if sources else ((), (), ())
-    values = _stacked([*(t.density for t in found), *driving.values()], len(of[0][3]))
-    return NoiseBudget(*of[0], objects, mechanisms, kinds, values, *of[1])
-
-
-def _stacked(rows: Sequence[np.ndarray], length: int) -> np.ndarray:
-    """Rows (length,) as one array: that which they all are the rows of, or a copy."""
-    whole = rows[0].base if rows else None
-    if whole is not None and whole.shape == (len(rows), length) and all(row.base is whole for row in rows):
-        return whole
     # np.array would take ten times as long for thousands of them
-    return np.concatenate([np.zeros(0), *rows]).reshape(len(rows), length)
+    values = np.concatenate([np.zeros(0), *(t.density for t in found), *driving.values()])
+    values = values.reshape(len(sources), len(of[0][3]))
+    return NoiseBudget(*of[0], objects, mechanisms, kinds, values, *of[1])
 
 
 def ascending(name: str, given: ArrayLike) -> np.ndarray:

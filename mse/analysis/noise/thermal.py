@@ -26,9 +26,7 @@ from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
 from ...numerics.recent import Recent
-from ...progress.tasks import SOLVING, Task
 from ..frequency.response import Prepared
-from ..frequency.sweep import Stopped
 
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
@@ -100,12 +98,8 @@ class Rows:
             prepared = self._prepared
             if prepared is None or prepared.names[1] != tuple(names):
                 self._prepared = prepared = Prepared(self._dual, None, names)
-            with Task(self._dual.name, SOLVING, len(f), "frequencies", show=False) as task:
-                try:
-                    found = prepared(f, 0.0, task)[0]
-                except Stopped as stopped:
-                    solved = stopped.solved
-                    found, f = stopped.values[solved], f[solved]
+            found, solved = prepared.solved(f)
+            f = f[solved]
             values = found[:, :, 0]
             if len(self._dual.inputs) > 1:
                 values = values + 2j * np.pi * f[:, None] * found[:, :, 1]
@@ -188,11 +182,8 @@ def _driven(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Responses (s, i) of an output to inputs (i,), and which (f,) of the frequencies are the s solved ones."""
     prepared = Prepared(model, [model.inputs[k] for k in inputs], [model.outputs[output]], loss)
-    with Task(model.name, SOLVING, len(f), "frequencies", show=False) as task:
-        try:
-            return prepared(f, 0.0, task)[0][:, 0], np.ones(len(f), dtype=bool)
-        except Stopped as stopped:
-            return stopped.values[stopped.solved, 0], stopped.solved
+    values, solved = prepared.solved(f)
+    return values[:, 0], solved
 
 
 def _refuse_endless(model: LinearModel, losses: list[str], members: Sequence[DynamicMember]) -> None:
