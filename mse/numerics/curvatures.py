@@ -251,7 +251,7 @@ class _Search:
         search, x = Lanczos(solve, noise, factor.freedoms - known), np.zeros((k.shape[0], 0))
         try:
             if factor.negative:
-                nu, v = search.find(factor.negative, 0, 0)
+                nu, v = search.find(factor.negative, 0, 0, _BLOCKS)
                 x = v[:, nu < 0.0]
             if x.shape[1] < factor.negative:
                 return None
