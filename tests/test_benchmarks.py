@@ -113,6 +113,13 @@ def test_compiled_controllers_see_what_those_by_hand_see():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("spatial", "tip"), [(False, [0.74816323, 0.0, -0.61987409]), (True, [0.49058461, 0.45942281, -0.69251112])]
+)
+def test_chains_of_ten_are_after_two_seconds_where_other_programs_find_them(spatial, tip):
+    np.testing.assert_allclose(motions.chain_run(10, spatial)(motions.JUDGED, 1e-10), tip, atol=1e-8)
+
+
 def test_motions_are_compared_at_equal_error():
     for links, spatial in ((2, False), (1, True)):
         right, ours = motions.chain_reference(links, spatial), motions.chain_run(links, spatial)
