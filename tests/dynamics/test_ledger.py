@@ -93,3 +93,12 @@ def test_energies_by_a_wrong_name_offer_the_nearest_one():
             named[wrong]
     shown = repr(motion.energy)
     assert "unaccounted" in shown and "last" in shown and "kinetic" in repr(motion.stored)
+
+
+def test_a_beam_at_rest_whose_ends_are_rounded_is_no_loss_of_energy():
+    system = mse.MSystem("rest", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dx(0.3) @ Pose.rx(1.0) @ Pose.ry(0.7)))
+    system.clamp(body.frame(0), system.add(mse.RoundBeam("beam", length=0.3, radius=4e-3, elements=1)).frame(0))
+    motion = system.simulate(duration=0.004, dt=0.001, rtol=1e-4)
+    assert np.ptp(motion.energy["elastic"]) < 1e-24
+    assert not any("not accounted for" in note for note in motion.notes)
