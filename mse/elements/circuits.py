@@ -201,7 +201,7 @@ class CurrentSource(_OfCharge):
 
     The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point.  In linear
     models the input is a ``charge``; its rate is the current that is added.  The response to a current is therefore the response
-    to the charge divided by ``2j pi f``.  Large motions take a ``current`` as well, which adds to I and may jump.
+    to the charge divided by ``2j pi f``.  Large motions, and loops of them, take a ``current``, which adds to I and may jump.
 
     Examples
     --------
