@@ -102,7 +102,9 @@ def driven(merit: MeritFunction) -> str:
         return ""
     point = merit.evaluate(merit.start, 1)
     rounding = RESIDUAL * np.abs(point.load).max(initial=0.0)
-    if not np.abs(point.gradient[inside]).sum() > rounding:  # no flow, of which no entry is above 1, has more of an effort
+    if (
+        not np.abs(point.gradient[inside]).sum() > rounding
+    ):  # no flow, of which no entry is above 1, has more of an effort
         return ""
     point = merit.stiffened(point)
     flows = merit.stability(point).flows
