@@ -77,7 +77,7 @@ def changed_flows(result: WorkingPoint) -> bool:
     if not own.any() and not _flux_given(assembly).any():
         return False
     now = np.delete(steady_flows(assembly, at, apart), apart)
-    return bool(np.abs(now - own).max() > NOTHING * np.abs(own).max())
+    return bool(np.abs(now - own).max(initial=0.0) > NOTHING * np.abs(own).max(initial=0.0))
 
 
 def _held(assembly: Assembly) -> np.ndarray:
