@@ -76,6 +76,8 @@ class Capacitor(_OfCharge):
 class KeptFlux(Parameter[float | None, Number | None]):
     """A flux linkage (Wb) that a loop without resistance keeps; None if none is given."""
 
+    kind = "number"
+
     def expectation(self) -> str:
         return "a finite number, or None"
 

@@ -64,6 +64,28 @@ def test_random_coils_and_resistors_share_the_current_by_their_fluxes(seed):
     assert point.stable
 
 
+def test_coils_in_parallel_share_a_current_as_after_it_was_switched_on():
+    """``L1 i1 = L2 i2`` from rest on, which only the motion's equations know; with a flux kept ``L1 i1 - L2 i2`` is that."""
+
+    def fed(current, kept=None):
+        return wired(
+            mse.MSystem("parallel"),
+            (mse.CurrentSource("source", current=current), "0", "a"),
+            (mse.Inductor("one", inductance=1e-3, flux=kept), "a", "0"),
+            (mse.Inductor("two", inductance=3e-3), "a", "0"),
+            (mse.Resistor("r", resistance=5.0), "a", "0"),
+        )
+
+    names = ["one.charge", "two.charge", "r.charge"]
+    point = fed(2.0).find_working_point()
+    np.testing.assert_allclose([point.flows[n] for n in names], [1.5, 0.5, 0.0], rtol=1e-12)
+    inputs = {"source.current": lambda t: 2.0 if t >= 1e-3 else 0.0}
+    motion = fed(0.0).simulate(duration=0.02, dt=1e-3, inputs=inputs, progress=False)
+    np.testing.assert_allclose([motion[f"{n}'"][-1] for n in names], [1.5, 0.5, 0.0], atol=1e-8)
+    point = fed(2.0, 0.004).find_working_point()
+    np.testing.assert_allclose([point.flows[n] for n in names], [2.5, -0.5, 0.0], rtol=1e-12)
+
+
 def test_a_shorted_winding_keeps_out_the_flux_of_a_steady_current():
     """``M i1 + L2 i2 = 0``."""
     system = mse.MSystem("shorted")
