@@ -97,10 +97,8 @@ class MotionLoop(Shown):
         known = [f"{el.path}.{c.name}" for el in topology.elements if el.obj.role == "free" for c in el.obj.inputs]
         asked = known if inputs is None else arguments.names(system.label, "inputs", inputs)
         self._u, self._number = np.zeros(len(asked)), {name: k for k, name in enumerate(asked)}
-        source, outputs = (
-            topology.source,
-            None if outputs is None else arguments.names(system.label, "outputs", outputs),
-        )
+        source = topology.source
+        outputs = outputs if outputs is None else arguments.names(system.label, "outputs", outputs)
         driven = with_drives(topology, asked, outputs or ())
         if driven is not topology:
             topology, assembly = driven, Assembly(driven, driven.unit)

@@ -423,11 +423,8 @@ class ConstrainedFactor:
         m, n = constraints.shape
         if n > self.size:
             matrix = sp.block_diag([matrix, sp.csc_matrix((n - self.size,) * 2)], format="csc")
-        self._constraints, self._matrix, self._stiffness = (
-            constraints,
-            matrix,
-            constraint_stiffness(constraints, largest),
-        )
+        self._constraints, self._matrix = constraints, matrix
+        self._stiffness = constraint_stiffness(constraints, largest)
         stiffened = matrix + constraints.T @ sp.diags(self._stiffness) @ constraints
         late = np.arange(n + m) >= n
         for give in (0.0, 1e-9) if independent else (1e-9,):

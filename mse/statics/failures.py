@@ -102,9 +102,8 @@ def driven(merit: MeritFunction) -> str:
         return ""
     point = merit.evaluate(merit.start, 1)
     rounding = RESIDUAL * np.abs(point.load).max(initial=0.0)
-    if (
-        not np.abs(point.gradient[inside]).sum() > rounding
-    ):  # no flow, of which no entry is above 1, has more of an effort
+    # no entry of a flow is above 1, so none has more of an effort
+    if not np.abs(point.gradient[inside]).sum() > rounding:
         return ""
     point = merit.stiffened(point)
     flows = merit.stability(point).flows
