@@ -347,6 +347,26 @@ def test_work_for_a_ladder_grows_no_faster_than_the_ladder(monkeypatch):
     assert calls[1] < 4.8 * calls[0] and peaks[1] < 4.6 * peaks[0], (calls, peaks)
 
 
+def test_flows_of_a_star_in_balance_are_not_made_readable(monkeypatch):
+    """A combination of all its meshes takes the cube of their number; it is for names alone, which are asked later."""
+    system = mse.MSystem("star")
+    ends = [system.add(mse.VoltageSource("source", voltage=5.0)).port("+")], [system.earth, system["source"].port("-")]
+    for k in range(150):
+        ends[0].append(system.add(mse.Resistor(f"r{k}", resistance=1.0 + k)).port("+"))
+        coil = system.add(mse.Inductor(f"l{k}", inductance=1e-3))
+        system.connect(f"r{k}.-", coil.port("+"))
+        ends[1].append(coil.port("-"))
+    for ports in ends:
+        system.connect(*ports)
+    combined, svd = [0], np.linalg.svd
+    monkeypatch.setattr(
+        np.linalg, "svd", lambda a, *given, **more: (combined.append(len(a)), svd(a, *given, **more))[1]
+    )
+    point = system.find_working_point()
+    assert max(combined) < 150
+    assert point.flows["source.charge"] == pytest.approx(-5.0 * (1.0 / np.arange(1.0, 151.0)).sum(), rel=1e-12)
+
+
 def mesh(n: int, system: mse.MSystem) -> mse.MSystem:
     """Resistors along a grid of n x n nodes with a capacitor each, between a source and earth."""
     nodes: dict = {"earth": [system.earth]}

@@ -46,16 +46,14 @@ class InputForces:
         units |= dict.fromkeys([*currents, *(f"{path}.current" for path in sources)], "A")
         for name in given:
             find(self._label, "input", name, units)
-        self._not_held = [f"{path}.current" for path in sources if f"{path}.current" in given]
-        for name in self._not_held:
-            path = name.rpartition(".")[0]
-            if f"{path}.charge" in given:
+        for path in sources:  # with a current alone as its input it would be another element
+            if f"{path}.current" in given:
                 raise ModelError(
                     f"{self._label}: inputs have the charge and the current of {path}, which is the rate of its charge; expected "
-                    f"one of them; leave out '{path}.charge' or '{name}'"
+                    f"one of them; leave out '{path}.charge' or '{path}.current'"
                 )
         self.names, self.units = tuple(given), tuple(units[name] for name in given)
-        self._values = {n: self._function(n, given[n]) for n in given if n not in (*motors, *self._not_held)}
+        self._values = {n: self._function(n, given[n]) for n in given if n not in motors}
         self._forces = {n: known[n][:2] for n in self._values if n not in currents}
         self.held = {n: row for n, (row, _) in currents.items()}
         self._steady = {n: current for n, (_, current) in currents.items()}
@@ -178,8 +176,8 @@ class InputForces:
     # -- prescribed motions -----------------------------------------------------------------------------------
     @property
     def prescribed(self) -> tuple[str, ...]:
-        """Names of the inputs that are motions, and of currents of sources that hold their charge."""
-        return (*self._signals, *self._not_held)
+        """Names of the inputs that are motions."""
+        return tuple(self._signals)
 
     def begin_at(self, time: float, charges: Mapping[str, float]) -> None:
         """Have the charges (C) of current sources, by name, at the time (s) at which a motion begins."""

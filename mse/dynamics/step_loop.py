@@ -13,6 +13,7 @@ from scipy.linalg import LinAlgError
 from ..analysis.time.simulate import checked_times
 from ..display import Column, Shown, Table, scales, without_rounding
 from ..errors import ModelError
+from ..model.assembly import Assembly
 from ..model.variants import prepared
 from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
@@ -24,6 +25,7 @@ from .input_forces import InputForces
 from .jumps import Jumps
 from .methods import stepper
 from .moments import Step
+from .prescribed import with_drives
 from .simulate import Run
 from .start import Given
 from .trajectory import MotionState
@@ -46,7 +48,7 @@ class MotionLoop(Shown):
     dt : float, s
         Time between samples.
     inputs : sequence of str, optional
-        Names of the inputs that are forces; all of them if left out.
+        Names of the inputs that are forces, and of currents of current sources; all forces if left out.
     outputs : sequence of str, optional
         Names of the outputs, as for :meth:`.MSystem.simulate`.
     initial : mapping of str to float, Pose or six numbers, optional
@@ -95,13 +97,18 @@ class MotionLoop(Shown):
         known = [f"{el.path}.{c.name}" for el in topology.elements if el.obj.role == "free" for c in el.obj.inputs]
         asked = known if inputs is None else arguments.names(system.label, "inputs", inputs)
         self._u, self._number = np.zeros(len(asked)), {name: k for k, name in enumerate(asked)}
+        source = topology.source
+        outputs = outputs if outputs is None else arguments.names(system.label, "outputs", outputs)
+        driven = with_drives(topology, asked, outputs or ())
+        if driven is not topology:
+            topology, assembly = driven, Assembly(driven, driven.unit)
         given = InputForces(assembly, {name: self._value(k) for k, name in enumerate(asked)})
         if moved := given.prescribed:
             raise ModelError(
                 f"{system.label}: input {moved[0]!r} prescribes a motion, of which a step would need rates and "
-                "accelerations; expected forces in a loop; prescribe it in simulate(), as a function of time"
+                "accelerations; expected forces or currents in a loop; prescribe it in simulate(), as a function of time"
             )
-        self._run = run = Run(Equations(topology, assembly, given), topology.source, rtol, outputs, span=self.dt)
+        self._run = run = Run(Equations(topology, assembly, given), source, rtol, outputs, span=self.dt)
         self.inputs, self.outputs = given.names, run.outputs.names
         self._units = given.units, tuple(run.outputs.units[n] for n in self.outputs)
         self._columns = {

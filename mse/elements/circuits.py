@@ -13,10 +13,10 @@ import numpy as np
 from ..errors import ModelError
 from ..numerics.precision import left_by_rounding
 from ..numerics.reals import real_array
-from ..validation.arguments import LARGEST, real
+from ..validation.arguments import LARGEST, number, real
 from .base import MObject
 from .coordinates import coordinate
-from .parameters import Array, Real
+from .parameters import Array, Number, Parameter, Real
 from .records import Channel
 
 _CHARGE = (coordinate("charge", unit="C", ports=("+", "-")),)
@@ -73,8 +73,25 @@ class Capacitor(_OfCharge):
         return 0.5 * q[0] ** 2 / self.capacitance
 
 
+class KeptFlux(Parameter[float | None, Number | None]):
+    """A flux linkage (Wb) that a loop without resistance keeps; None if none is given."""
+
+    kind = "number"
+
+    def expectation(self) -> str:
+        return "a finite number, or None"
+
+    def checked(self, obj, value) -> float | None:
+        return None if value is None else number(obj.label, self.name, value, unit=self.unit)
+
+
 class Inductor(_OfCharge):
     """A coil, ``T = L v^2/2``: the potential falls by ``L v'`` from "+" to "-".
+
+    In a loop of coils without any resistance, as of a superconductor, nothing changes the flux linkage ``dT/dv``.  If a coil in
+    it is given a ``flux``, the loop has the sum of all given ones at the working point, wherever magnets and other coils are:
+    its current follows from that, and is ``flux/L`` in a coil whose ports are connected to each other.  The ``flux`` of one coil
+    is enough for all such loops of a circuit.  In any other loop it changes nothing.
 
     Examples
     --------
@@ -83,9 +100,11 @@ class Inductor(_OfCharge):
     """
 
     inductance: Real = Real("L", unit="H", above=0.0)
+    flux: KeptFlux = KeptFlux("flux that a loop without resistance keeps", unit="Wb", default=None)
 
     def kinetic(self, frames, q, v):
-        return 0.5 * self.inductance * v[0] ** 2
+        own = 0.5 * self.inductance * v[0] ** 2
+        return own if self.flux is None else own - self.flux * v[0]
 
 
 class Coupling(Real):
@@ -201,7 +220,7 @@ class CurrentSource(_OfCharge):
 
     The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point.  In linear
     models the input is a ``charge``; its rate is the current that is added.  The response to a current is therefore the response
-    to the charge divided by ``2j pi f``.  Large motions take a ``current`` as well, which adds to I and may jump.
+    to the charge divided by ``2j pi f``.  Large motions, and loops of them, take a ``current``, which adds to I and may jump.
 
     Examples
     --------

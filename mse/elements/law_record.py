@@ -242,6 +242,9 @@ class Law:
         n, m = self.shape.size, self.shape.values
         slopes, second = m + m * n, m + m * n + n * n
         out = self._program(order).run(inputs, (m, slopes, second)[order])
+        if order == 0:
+            none = np.zeros((len(out), 0, n))
+            return out, none, none
         return out[:, :m], out[:, m:slopes].reshape(len(out), -1, n), out[:, slopes:].reshape(len(out), -1, n)
 
     def agrees(self, inputs: np.ndarray, values: np.ndarray) -> np.ndarray:

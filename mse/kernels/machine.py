@@ -95,16 +95,45 @@ def _function(operation, x, y):
     return math.tanh(x)
 
 
+@part
+def _value(operation, x, y, z):
+    """The value of any operation but LOAD and STORE."""
+    if operation == MULTIPLY:
+        return x * y
+    if operation == MULTIPLY_ADD:
+        return x * y + z
+    if operation == ADD:
+        return x + y
+    if operation == SUBTRACT:
+        return x - y
+    if operation == DIVIDE:
+        return x / y
+    if operation == SELECT:
+        return y if x != 0.0 else z
+    return _function(operation, x, y)
+
+
 @kept(error_model="numpy")
 def run(steps, constants, inputs, registers, out):
     """Run the steps (s, 5) for each row of ``inputs`` (E, i), and write the values they store to ``out`` (E, o).
 
-    ``registers`` (r, lanes) is scratch; the first ones contain the ``constants``.
+    ``registers`` (r, lanes) is scratch; the first ones contain the ``constants``.  One row alone goes without loops over
+    lanes, whose beginnings and ends would take half its time.
     """
     lanes = registers.shape[1]
     for k in range(len(constants)):
         for i in range(lanes):
             registers[k, i] = constants[k]
+    if lanes == 1:
+        for s in range(len(steps)):
+            operation, to, a, b, c = steps[s, 0], steps[s, 1], steps[s, 2], steps[s, 3], steps[s, 4]
+            if operation == STORE:
+                out[0, to] = registers[a, 0]
+            elif operation == LOAD:
+                registers[to, 0] = inputs[0, a]
+            else:
+                registers[to, 0] = _value(operation, registers[a, 0], registers[b, 0], registers[c, 0])
+        return
     for start in range(0, len(inputs), lanes):
         width = min(lanes, len(inputs) - start)
         for s in range(len(steps)):

@@ -282,6 +282,28 @@ class Assembly:
                 total.add(g.numbers, self._shifted(g, at, np.zeros((len(slopes), slopes.shape[-1])), slopes))
         return total.by_columns()
 
+    @property
+    def _inductive(self) -> list[Group]:
+        """Groups in which something flows that has a coenergy."""
+        return [g for g in self.groups if g.cls.carries() and g.cls.defines("kinetic")]
+
+    def fluxes(self, at: Configuration, rates: np.ndarray) -> np.ndarray:
+        """Momenta (k,) of internal coordinates at their rates (k,), such as flux linkages; frames rest."""
+        found = np.zeros(self.topology.internal)
+        for g in self._inductive:
+            np.add.at(found, g.internal, g.momenta(at, g.velocities(rates))[:, 6 * g.frames.shape[1] :])
+        return found
+
+    def inductances(self, at: Configuration, rates: np.ndarray) -> sp.csr_matrix:
+        """Slopes (k, k) of :meth:`fluxes` by the rates (k,)."""
+        found = sp.csr_matrix((self.topology.internal,) * 2)
+        for g in self._inductive:
+            inner, n = 6 * g.frames.shape[1], g.internal.shape[1]
+            own = g.masses(at, g.velocities(rates))[:, inner:, inner:]
+            at_rows, at_columns = np.repeat(g.internal, n, axis=1).ravel(), np.tile(g.internal, n).ravel()
+            found = found + sp.coo_matrix((own.ravel(), (at_rows, at_columns)), found.shape)
+        return found.tocsr()
+
     def softened(self, ratio: float, load: float) -> Assembly:
         """The same assembly with softened elements, see :meth:`Group.softened`; a ratio of ``inf`` softens nothing."""
         if ratio == self._softened == np.inf:

@@ -349,7 +349,8 @@ class Searches:
         dt : float, s
             Time between samples; between them steps have the length that ``rtol`` needs.
         inputs : list of str, optional
-            Inputs that are forces, ``["coil.fx"]``; all of them if left out.  They are zero until they are set.
+            Inputs that are forces, ``["coil.fx"]``, and currents of current sources, ``["source.current"]``; all forces if left
+            out.  They are zero until they are set.
         outputs : list of str, optional
             Outputs, as :meth:`simulate` takes them.
         initial : mapping of str to float, Pose or six numbers, optional

@@ -19,6 +19,7 @@ from scipy.sparse.linalg import SuperLU, splu
 from ..kernels import factor as compiled
 from ..kernels.jit import writable
 from ..kernels.vector_ir import aligned
+from .constraint_rows import constraint_stiffness, divided
 from .ordering import BODY, PivotTree, eliminated
 from .precision import EPS, left_by_rounding
 from .rank import rank
@@ -33,11 +34,6 @@ _GROWN = _ACCURATE / EPS  # largest ratio of a pivot's terms to the matrix entry
 # The same: solutions with a larger one are not worth refining.  With a tenth of it a good factor is not used
 # (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
 _USELESS = 1e-6
-# Penalty relative to the stiffness it acts on.  The value is not round, so that it cannot cancel a shift.  With a million times
-# of it solutions drown in rounding, with a ten-millionth constraints do
-# (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
-_STIFFER = 7.3
-_SOFTEST = EPS**0.5  # of the stiffest: softest penalty of a constraint, half way to rounding
 _MOST_ROUNDS = 4  # of refinement with constraints
 
 
@@ -420,11 +416,14 @@ class ConstrainedFactor:
     """
 
     def __init__(self, matrix: sp.csc_matrix, constraints: sp.csr_matrix, ordering=None, independent: bool = False):
-        m, n = constraints.shape
-        self._constraints, self.size, self._matrix = constraints, n, matrix
+        self.size = matrix.shape[0]
         # the penalty along each row is as stiff as the matrix there, over many decades: a stiffer penalty drowns the matrix in
         # rounding, a much softer one makes pivots grow
-        largest = abs(matrix).max(axis=0).toarray().ravel()
+        constraints, largest = divided(constraints, abs(matrix).max(axis=0).toarray().ravel())
+        m, n = constraints.shape
+        if n > self.size:
+            matrix = sp.block_diag([matrix, sp.csc_matrix((n - self.size,) * 2)], format="csc")
+        self._constraints, self._matrix = constraints, matrix
         self._stiffness = constraint_stiffness(constraints, largest)
         stiffened = matrix + constraints.T @ sp.diags(self._stiffness) @ constraints
         late = np.arange(n + m) >= n
@@ -440,12 +439,13 @@ class ConstrainedFactor:
     @property
     def tree(self) -> PivotTree | None:
         """See :attr:`Factor.tree`; multipliers come after the coordinates."""
-        return self._factor.tree
+        tree, sums = self._factor.tree, np.arange(self.size, len(self._matrix.indptr) - 1)
+        return tree if tree is None or not len(sums) else tree._replace(place=np.delete(tree.place, sums))
 
     @cached_property
     def freedoms(self) -> int:
         """Dimension of the space."""
-        return self.size - len(rank(self._constraints).independent)
+        return self._matrix.shape[0] - len(rank(self._constraints).independent)
 
     @property
     def positive_definite(self) -> bool:
@@ -464,7 +464,7 @@ class ConstrainedFactor:
 
     def _both(self, right_side: np.ndarray) -> np.ndarray:
         """x and the forces along the rows (n + m,) or (n + m, k)."""
-        zero = np.zeros((self._constraints.shape[0], *right_side.shape[1:]))
+        zero = np.zeros((self._factor.size - self.size, *right_side.shape[1:]))
         both = self._factor.solve(np.concatenate([right_side, zero]))
         for k in range(_MOST_ROUNDS):
             # by the exact equations: removes the small block and the rounding of the stiffening
@@ -475,14 +475,12 @@ class ConstrainedFactor:
         return both
 
     def _left(self, right_side: np.ndarray, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        x, y = both[: self.size], both[self.size :]
+        n = self._matrix.shape[0]
+        x, y = both[:n], both[n:]
         pulled = self._constraints @ x
+        if n > self.size:  # nothing acts on sums
+            right_side = np.concatenate([right_side, np.zeros((n - self.size, *right_side.shape[1:]))])
         return right_side - self._matrix @ x - self._constraints.T @ (y + (self._stiffness * pulled.T).T), pulled
-
-
-def constraint_stiffness(constraints: sp.csr_matrix, sizes: np.ndarray) -> np.ndarray:
-    """Penalty stiffness (m,) of constraints with rows (m, n) of unit length, on coordinates of the stiffness ``sizes`` (n,)."""
-    return np.maximum(_STIFFER * (abs(constraints) @ sizes), _SOFTEST * (sizes.max(initial=0.0) or 1.0))
 
 
 def _relative_size(change: np.ndarray, x: np.ndarray) -> float:

@@ -108,8 +108,9 @@ def null_space(rows: sp.csr_matrix) -> tuple[sp.csc_matrix, np.ndarray]:
 
 def orthonormal(basis: sp.csc_matrix) -> sp.csc_matrix:
     """An orthonormal basis of the same space; columns (n, k) without common rows stay apart."""
-    met = abs(basis)
-    label = connected_components(met.T @ met, directed=False)[1]
+    # columns that meet, by way of rows: products of columns with each other would be as many as squares of long ones
+    met = sp.csc_matrix((np.ones(basis.nnz), basis.indices, basis.indptr), shape=basis.shape)
+    label = connected_components(sp.bmat([[None, met.T], [met, None]], format="csr"), directed=False)[1][: met.shape[1]]
     order = np.argsort(label, kind="stable")
     found, columns = [basis[:, :0]], [order[:0]]
     alone = np.bincount(label)[label] == 1

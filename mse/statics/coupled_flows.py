@@ -1,5 +1,6 @@
 """Positions together with the flows that depend on them, as where a controller's voltage holds a ball under a magnet.
 
+A loop without resistance is another such case: to keep its flux, its current follows the magnet above it.
 A search for poses takes the state of :mod:`.networks` as given, and finds it again afterwards.  If positions change what drives
 a flow, and the flow exerts forces, that loop may be what holds the system: at a constant current the ball falls.  Newton's
 method on both together therefore finds the state from which such a search begins.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as sl
+import scipy.sparse as sp
 
 from ..elements.coordinates import flowing
 from ..errors import ModelError
@@ -19,7 +21,7 @@ from ..model.joint_assembly import restored
 from ..numerics.precision import DEPENDENT, EPS
 from ..numerics.scaled_newton import shortest
 from .networks import networks
-from .steady_flows import carrying
+from .steady_flows import carrying, flux_keeping
 
 # Unknowns beyond which positions and flows are found in turn: a step of Newton's method is dense, and takes 0.1 s there
 _MOST = 600
@@ -35,10 +37,12 @@ def balanced_together(here: Evaluation, *, stable: bool) -> State | None:
 
     None if positions do not change what drives flows, and if no such state is found.
     """
-    if not networks(here.assembly, here.configuration):
+    parts = networks(here.assembly, here.configuration)
+    kept = flux_keeping(here.assembly, here.configuration, np.concatenate([np.zeros(0, dtype=int), *parts]))
+    if not parts and not kept.shape[1]:
         return None
     here = here.measured(Measure.of(here.assembly, here.configuration))
-    both = _Coupled(here)
+    both = _Coupled(here, kept)
     return both.solved(here, stable) if both.coupled and both.count <= _MOST else None
 
 
@@ -49,7 +53,7 @@ class _Coupled:
     and do not flow are what ``moves``.
     """
 
-    def __init__(self, here: Evaluation):
+    def __init__(self, here: Evaluation, kept: sp.csc_matrix):
         assembly, at = here.assembly, here.configuration
         t = assembly.topology
         first = assembly.size - t.internal
@@ -60,7 +64,8 @@ class _Coupled:
         self.places = np.delete(np.arange(assembly.size), self.flows)
         follow = np.concatenate([self.flows, *(first + part for part in networks(assembly, at))])
         self.moves = np.setdiff1d(np.arange(assembly.size), follow)
-        self.coupled = abs(stiffness[follow][:, self.moves]).sum() > 0.0
+        self.kept = kept[self.conducts].toarray()
+        self.coupled = abs(stiffness[follow][:, self.moves]).sum() > 0.0 or bool(self._kept(here)[:, self.moves].any())
         self.count = assembly.size + assembly.constraint_count
 
     def solved(self, here: Evaluation, stable: bool) -> State | None:
@@ -104,7 +109,7 @@ class _Coupled:
         # rows combined so that nothing that flows is left in them
         closed = sl.null_space(g[:, self.flows].T).T @ g if m else g
         closed[:, self.flows] = 0.0
-        rows = np.vstack([along, closed])
+        rows = np.vstack([along, closed, self._kept(here)])
         left = total.gradient + pushed.T @ multipliers
         matrix = np.block([[k, pushed.T], [rows, np.zeros((len(rows), len(pushed)))]])
         by = np.append(metric, np.ones(len(rows))), np.append(metric, np.ones(len(pushed)))
@@ -113,6 +118,15 @@ class _Coupled:
         step[self.flows] = 0.0
         terms = total.load + np.abs(pushed.T) @ np.abs(multipliers) + np.abs(k) @ (here.measure.outermost / metric)
         return step, -left[self.moves] / metric[self.moves], float((terms / metric)[self.moves].max())
+
+    def _kept(self, here: Evaluation) -> np.ndarray:
+        """Slopes (l, n) of the fluxes of loops without resistance, by values and, of what flows, by rates."""
+        assembly, at = here.assembly, here.configuration
+        # these loops pass no resistance, so only coenergies couple their rates to forces
+        out = -(self.kept.T @ assembly.by_rates(at)[:, self.flows].T.toarray())
+        own = assembly.inductances(at, assembly.flows)[self.conducts][:, self.conducts]
+        out[:, self.flows] = self.kept.T @ own.toarray()
+        return out
 
 
 def _with_flows(here: Evaluation) -> Evaluation:

@@ -101,13 +101,15 @@ def driven(merit: MeritFunction) -> str:
     if not inside.any():
         return ""
     point = merit.evaluate(merit.start, 1)
-    if not np.abs(point.gradient[inside]).max(initial=0.0) > 0.0:
+    rounding = RESIDUAL * np.abs(point.load).max(initial=0.0)
+    # no entry of a flow is above 1, so none has more of an effort
+    if not np.abs(point.gradient[inside]).sum() > rounding:
         return ""
     point = merit.stiffened(point)
     flows = merit.stability(point).flows
     vectors = flows.vectors
     effort = vectors.T @ point.gradient
-    pushed = np.flatnonzero(np.abs(effort) > RESIDUAL * np.abs(point.load).max(initial=0.0))
+    pushed = np.flatnonzero(np.abs(effort) > rounding)
     names = []
     for k in pushed:
         step = vectors[:, [k]].toarray().ravel()

@@ -10,6 +10,7 @@ from ..numerics.options import SIZES
 from .stability import Growth, Motion, Motions, Stability
 
 if TYPE_CHECKING:
+    from ..model.assembly import Assembly
     from ..model.topology import Topology
 
 
@@ -35,6 +36,7 @@ class Judged:
 
     if TYPE_CHECKING:
         converged: bool
+        _assembly: Assembly
         _topology: Topology
         _sorted: Stability
 
@@ -94,10 +96,12 @@ class Judged:
 
     @cached_property
     def _by_eigenvalues(self) -> bool:
-        """Whether the stiffness alone does not decide stability: forces have no energy, or spins may hold what would fall."""
-        return self.converged and (
-            not self._topology.conservative or (bool(self._sorted.unstable) and self._topology.may_spin)
-        )
+        """Whether the stiffness alone does not decide stability: forces have no energy, or spins may hold what would fall.
+
+        So may steady currents, which a loop without resistance changes to keep its flux.
+        """
+        held = self._topology.may_spin or self._assembly.flows.any()
+        return self.converged and (not self._topology.conservative or (bool(self._sorted.unstable) and held))
 
     @cached_property
     def _growth(self) -> Asked[Growth]:

@@ -2,7 +2,10 @@
 
 Charges with a stiffness rest at a working point.  Loops of the others may carry constant rates v.  These minimise
 ``D(v) - e.v``, content less the power of all efforts e at rest, among the rates that the rows of junctions and other constraints
-allow (Millar, Phil. Mag. 42 (1951) 1150).  A loop that nothing resists keeps its flux linkage, which is zero.
+allow (Millar, Phil. Mag. 42 (1951) 1150).
+
+A loop that nothing resists keeps its flux linkage ``dT/dv``.  Where a coil is given one, it is that, wherever bodies are.
+Elsewhere it is what the loop has without any currents: it carries none by itself, and keeps out the flux of others beside it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from ..elements.circuits import CurrentSource
+from ..elements.circuits import CurrentSource, Inductor
 from ..elements.coordinates import flowing
 from ..errors import ModelError
 from ..model.assembly import ALL, Assembly
@@ -71,10 +74,10 @@ def changed_flows(result: WorkingPoint) -> bool:
             return True
     apart = np.concatenate([np.zeros(0, dtype=int), *parts])
     own = np.delete(before, apart)
-    if not own.any():
+    if not own.any() and not _flux_given(assembly).any():
         return False
     now = np.delete(steady_flows(assembly, at, apart), apart)
-    return bool(np.abs(now - own).max() > NOTHING * np.abs(own).max())
+    return bool(np.abs(now - own).max(initial=0.0) > NOTHING * np.abs(own).max(initial=0.0))
 
 
 def _held(assembly: Assembly) -> np.ndarray:
@@ -87,21 +90,41 @@ def _held(assembly: Assembly) -> np.ndarray:
 
 def steady_flows(assembly: Assembly, at: Configuration, apart: np.ndarray) -> np.ndarray:
     """Constant rates (k,) of internal coordinates at a configuration, zero where nothing flows and for those set ``apart``."""
+    found = np.zeros(assembly.topology.internal)
+    if (driven := _driven(assembly, at, apart)) is not None:
+        loops, rows, currents = driven
+        found[loops.chosen] = loops.solved(rows, currents)
+    return found
+
+
+def flux_keeping(assembly: Assembly, at: Configuration, apart: np.ndarray) -> sp.csc_matrix:
+    """Loops (k, l) of internal coordinates that keep a given flux by currents, since nothing resists these."""
+    k = assembly.topology.internal
+    if not _flux_given(assembly).any() or (driven := _driven(assembly, at, apart)) is None:
+        return sp.csc_matrix((k, 0))
+    loops, rows, _ = driven
+    return sp.identity(k, format="csc")[:, loops.chosen] @ loops.keeping(rows)
+
+
+def _driven(
+    assembly: Assembly, at: Configuration, apart: np.ndarray
+) -> tuple[_Loops, sp.csr_matrix, np.ndarray] | None:
+    """Circuits that efforts, currents or given fluxes drive, the rows (m, c) that hold their rates, and those values (m,)."""
     t = assembly.topology
-    found = np.zeros(t.internal)
     if not t.internal or not any(g.cls.carries() or g.cls is CurrentSource for g in assembly.groups):
-        return found
+        return None
     first = assembly.size - t.internal
     names = t.coordinate_names[-t.internal :]
-    still = assembly.carrying(found)
+    still = assembly.carrying(np.zeros(t.internal))
     _, _, gradient, _, stiffness = still.total(at, 2)
     efforts, inner = -gradient[first:], stiffness.tocsc()[first:, first:]
     stored = np.asarray(abs(inner).sum(axis=0)).ravel() > 0.0
     conducts = flowing(names) & ~stored
     conducts[apart] = False
-    given = _given(still)
-    if not (conducts & (efforts != 0.0)).any() and not given:
-        return found
+    kept, given = _flux_given(still), _given(still)
+    drives = (efforts != 0.0) | kept
+    if not (conducts & drives).any() and not given:
+        return None
     rows = sp.vstack([still.constraints(at)[1], flow_constraints(still, at).slopes]).tocsr()[:, first:]
     rows, currents = rows[:, conducts], np.zeros(rows.shape[0])
     for row, current in given.items():
@@ -110,13 +133,21 @@ def steady_flows(assembly: Assembly, at: Configuration, apart: np.ndarray) -> np
     here[places] = np.arange(len(places))
     part = _parts(still, rows, here, len(places))
     driven = np.zeros(part.max(initial=-1) + 1, dtype=bool)
-    driven[part[efforts[places] != 0.0]] = driven[part[abs(rows[currents != 0.0]).sum(axis=0).A1 > 0.0]] = True
+    driven[part[drives[places]]] = driven[part[abs(rows[currents != 0.0]).sum(axis=0).A1 > 0.0]] = True
     if not driven.any():  # all that currents drive is set apart
-        return found
+        return None
     places, rows = places[driven[part]], rows[:, driven[part]]
     on = np.diff(rows.indptr) > 0
-    loops = _Loops(still, at, places, efforts[places], [names[k] for k in places], part[driven[part]])
-    found[places] = loops.solved(rows[on], currents[on])
+    loops = _Loops(still, at, places, efforts[places], [names[k] for k in places], part[driven[part]], kept[places])
+    return loops, rows[on], currents[on]
+
+
+def _flux_given(assembly: Assembly) -> np.ndarray:
+    """Which internal coordinates (k,) are charges of coils whose flux is given."""
+    found = np.zeros(assembly.topology.internal, dtype=bool)
+    for g in assembly.groups:
+        if issubclass(g.cls, Inductor):
+            found[g.internal[:, 0]] = [el.obj.flux is not None for el in g.elements]
     return found
 
 
@@ -144,16 +175,20 @@ def _parts(assembly: Assembly, rows: sp.csr_matrix, here: np.ndarray, count: int
 
 
 class _Loops:
-    """Circuits that efforts or currents drive: coordinates ``chosen`` (c,) with ``efforts`` (c,), and the ``part`` of each.
+    """Circuits that something drives: coordinates ``chosen`` (c,) with ``efforts`` (c,), and the ``part`` of each.
+
+    ``kept`` (c,) are coils whose flux is given, as is then that of all loops of their part.
 
     All are solved together, as sparse as they are.  Each part has sizes of its own, since volts and pascals differ.
     """
 
     def __init__(
-        self, assembly: Assembly, at: Configuration, chosen: np.ndarray, efforts: np.ndarray, names: list[str], part: np.ndarray
+        self, assembly: Assembly, at: Configuration, chosen: np.ndarray, efforts: np.ndarray, names: list[str],
+        part: np.ndarray, kept: np.ndarray,
     ):  # fmt: skip
         self.assembly, self.at, self.chosen, self.efforts, self.names = assembly, at, chosen, efforts, names
         self.part = np.unique(part, return_inverse=True)[1]
+        self._fixed = self._largest(kept)[self.part] > 0.0
 
     def solved(self, rows: sp.csr_matrix, currents: np.ndarray) -> np.ndarray:
         """The rates (c,) under ``rows . v = currents``, those of current sources."""
@@ -168,14 +203,12 @@ class _Loops:
             if len(wrong):
                 self._refuse_currents(rows, currents * lengths, int(rows.indices[rows.indptr[wrong[0]]]))
         v, unresisted = self._minimal(v, free)
-        if unresisted.shape[1]:
-            self._refuse_linked(v, unresisted)
-        return self._bypassing(v)
+        return self._bypassing(self._keeping_flux(v, unresisted) if unresisted.shape[1] else v)
 
     def _bypassing(self, v: np.ndarray) -> np.ndarray:
         """The rates (c,) without those that are rounding in resistances of a part that currents alone drive, if all are.
 
-        Coils without resistance carry the currents past them.  The efforts of such rates are rounding as well, and would have
+        Loops without resistance carry the currents past them.  The efforts of such rates are rounding as well, and would have
         nothing but each other to be compared with.
         """
         quiet = self._largest(self.efforts) == 0.0
@@ -185,6 +218,16 @@ class _Loops:
         through = self._largest(np.where(resisted, v, 0.0))
         nothing = quiet & (through <= _ENOUGH * self._largest(v))
         return np.where(resisted & nothing[self.part], 0.0, v)
+
+    def keeping(self, rows: sp.csr_matrix) -> sp.csc_matrix:
+        """Loops (c, l) of a given flux, without resistance, but with inductance, that rows (m, c) allow."""
+        rows, v = normalized(rows, np.zeros(rows.shape[0]))[0], np.zeros(len(self.chosen))
+        loops = _unresisted(rows[rank(rows, 1).independent], self._resisting(v)[1])[0]
+        loops = loops[:, self._fixed[loops.indices[loops.indptr[:-1]]]]
+        if not loops.shape[1]:
+            return loops
+        bare = null_space((loops.T @ self._linked(v)[1] @ loops).tocsr())[1]
+        return loops[:, np.setdiff1d(np.arange(loops.shape[1]), bare)]
 
     def _largest(self, values: np.ndarray) -> np.ndarray:
         """The largest of values (c,) in each part."""
@@ -224,24 +267,49 @@ class _Loops:
             slopes.append(sp.coo_matrix((second[:, inner:, inner:][on], (i, j)), shape=(len(v), len(v))))
         return effort, sum(slopes[1:], start=slopes[0]).tocsr()
 
-    def _refuse_linked(self, v: np.ndarray, unresisted: np.ndarray) -> None:
-        """Refuse loops (c, m) without resistance in which steady flows would keep the flux of other ones at zero."""
+    def _linked(self, v: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Fluxes (c,) at rates v, and inductances (c, c), their slopes."""
         rates = np.zeros(self.assembly.topology.internal)
-        flux = np.zeros(len(rates))
         rates[self.chosen] = v
-        for g in self.assembly.groups:
-            if g.cls.carries() and g.cls.defines("kinetic"):
-                moving = g.velocities(rates)
-                momenta = g.momenta(self.at, moving)
-                np.add.at(flux, g.internal, momenta[:, momenta.shape[1] - g.internal.shape[1] :])
-        flux = flux[self.chosen]
-        own = self._largest(flux)[self._part_of(unresisted)]
-        linked = np.abs(unresisted.T @ flux) > DEPENDENT * own
-        if linked.any():
-            raise ModelError(
-                f"{self.assembly.topology.label}: the loop of {some(self._members(unresisted, linked))} has no resistance, so "
-                "it would keep out the flux of a steady current beside it for ever; expected a resistance; add a small Resistor"
-            )
+        own = self.assembly.inductances(self.at, rates)[self.chosen][:, self.chosen]
+        return self.assembly.fluxes(self.at, rates)[self.chosen], own
+
+    def _keeping_flux(self, v: np.ndarray, loops: sp.csc_matrix) -> np.ndarray:
+        """The rates (c,) with currents along loops (c, l) without resistance at which the flux of each is what it keeps.
+
+        Nothing decides the current of loops without inductance: as little as may be flows along them.
+        """
+        before, bare = np.inf, None
+        without = np.where(self._fixed, 0.0, self._linked(np.zeros(len(v)))[0])
+        for _ in range(_STEPS):
+            flux, slopes = self._linked(v)
+            own = (loops.T @ slopes @ loops).tocsr()
+            unit = np.sqrt(np.abs(own.diagonal()))
+            unit = sp.diags(1.0 / np.where(unit > 0.0, unit, 1.0))
+            own = (unit @ own @ unit).tocsr()
+            if bare is None:
+                bare, held = null_space(own)
+                held = sp.identity(own.shape[0], format="csr")[held]
+            try:
+                factor = UnsymmetricFactor(sp.bmat([[own, held.T], [held, None]], format="csc"))
+            except RuntimeError:  # a coil that is saturated
+                break
+            along = factor.solve(np.append(-(unit @ (loops.T @ (flux - without))), np.zeros(held.shape[0])))[
+                : own.shape[0]
+            ]
+            step = loops @ (unit @ along)
+            change, v = self._largest(step), v + step
+            if (change <= _ENOUGH * self._largest(v)).all():
+                return self._without(v, loops @ unit @ bare)
+            if not (change.max() < 2.0 * before):  # nor nan
+                break
+            before = change.max()
+        share = abs(loops) @ np.ones(loops.shape[1])
+        raise ModelError(
+            f"{self.assembly.topology.label}: no current was found at which the loop of "
+            f"{some([n for n, x in zip(self.names, share, strict=True) if x])} keeps its flux; expected fluxes that rise with "
+            "their currents; check the kinetic coenergy of these, or add a Resistor"
+        )
 
     def _part_of(self, loops: sp.csc_matrix) -> np.ndarray:
         """The part (m,) that each loop (c, m) belongs to."""

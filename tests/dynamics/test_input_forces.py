@@ -153,5 +153,5 @@ def test_the_current_of_a_source_is_offered_and_not_taken_beside_its_charge():
     both = r"the charge and the current of source, .*; leave out 'source.charge' or 'source.current'"
     with pytest.raises(ModelError, match=both):
         run(inputs={"source.current": 1e-3, "source.charge": 0.0})
-    with pytest.raises(ModelError, match=r"input 'source.current' prescribes a motion, .*prescribe it in simulate"):
-        system.step_loop(dt=1e-4, inputs=["source.current"])
+    with pytest.raises(ModelError, match=r"input 'source.charge' prescribes a motion, .*prescribe it in simulate"):
+        system.step_loop(dt=1e-4, inputs=["source.charge"])

@@ -298,6 +298,30 @@ def test_a_current_that_is_switched_on_charges_a_capacitor_beside_a_resistor():
     np.testing.assert_allclose(steady["source.voltage"], -right / C, atol=1e-9 * 0.02 * R)
 
 
+def test_a_loop_sets_the_current_of_a_source():
+    """``q = R C i (1 - exp(-t/RC))`` while a current is held, sample by sample; it may not jump where a coil is in series."""
+    branches = (mse.Resistor("r", resistance=R), "a", "0"), (mse.Capacitor("c", capacitance=C), "a", "0")
+    names = ["c.charge", "source.charge", "source.current", "source.voltage"]
+    loop = fed(*branches, current=0.01).step_loop(dt=0.4 * R * C, inputs=["source.current"], outputs=names)
+    charge, passed = 0.0, 0.0
+    for current in (0.0, 0.02, 0.02, -0.03, 0.0):
+        loop["source.current"] = current
+        loop.step()
+        total = current + 0.01
+        charge = total * R * C + (charge - total * R * C) * np.exp(-0.4)
+        passed += total * loop.dt
+        np.testing.assert_allclose(loop["c.charge"], charge, rtol=1e-8)
+        np.testing.assert_allclose(loop["source.charge"], passed, rtol=1e-8)
+        np.testing.assert_allclose(loop["source.voltage"], -charge / C, rtol=1e-8)
+        np.testing.assert_allclose(loop["source.current"], total, rtol=1e-12)  # of both
+    loop = fed((mse.Inductor("l", inductance=1e-3), "a", "0")).step_loop(dt=1e-5, inputs=["source.current"])
+    loop["source.current"] = 0.01
+    with pytest.raises(
+        mse.ModelError, match=r"'source\.current' would jump by 0\.01 A, which the current of l\.charge cannot"
+    ):
+        loop.step()
+
+
 def test_a_current_that_is_switched_on_leaves_a_coil_to_a_resistor_first():
     """Steps are explicit here: the coil has a kinetic energy, and ``i = i0 (1 - exp(-R t/L))``."""
     system = fed((mse.Resistor("r", resistance=50.0), "a", "0"), (mse.Inductor("l", inductance=1e-3), "a", "0"))

@@ -51,6 +51,19 @@ def test_forces_that_change_begin_a_step():
     assert "coil.fx" in str(loop) and "hinge.angle" in str(loop)
 
 
+def test_a_loop_reads_the_force_of_a_sensor():
+    """A body of 1 kg falls on a spring: ``F = m g (1 - cos(w t))`` through the sensor that holds it."""
+    system = mse.MSystem("scale", gravity=(0, 0, -9.81))
+    plate = system.add(mse.RigidBody("plate", mass=0.0, inertia=0.0))
+    ball = system.add(mse.RigidBody("ball", mass=1.0, inertia=0.1))
+    system.add(mse.Prismatic("guide", axis=(0, 0, 1), stiffness=100.0), between=(plate, system.ground))
+    system.add(mse.ForceSensor("cell"), between=(plate, ball))
+    loop = system.step_loop(dt=0.05, outputs=["cell.fz"])
+    for _ in range(4):
+        loop.step()
+        assert abs(abs(loop["cell.fz"]) - 9.81 * (1.0 - np.cos(10.0 * loop.time))) < 1e-6
+
+
 def test_what_a_loop_refuses_is_named():
     system = driven()
     with pytest.raises(mse.UnknownNameError, match=r"coil\.fx"):

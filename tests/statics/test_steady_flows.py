@@ -313,17 +313,6 @@ def test_a_resistance_that_depends_on_the_position_is_refused():
         system.find_working_point()
 
 
-def test_a_loop_without_resistance_beside_a_steady_current_is_refused():
-    system = mse.MSystem("shorted")
-    core = system.add(mse.Transformer("core", primary=1.0, secondary=1.0, coupling=0.5))
-    wired(system, (mse.VoltageSource("source", voltage=1.0), "a", "0"), resistor("r", 1.0, "a", "b"))
-    system.connect("r.-", core.port("1+"))
-    system.connect(core.port("1-"), system.earth)
-    system.connect(core.port("2+"), core.port("2-"))
-    with pytest.raises(mse.ModelError, match=r"loop of core.charge2 has no resistance"):
-        system.find_working_point()
-
-
 class Diode(mse.MObject):
     """A diode, ``u = 0.026 V log(1 + i/1e-12 A)``, which has no voltage for currents below -1e-12 A."""
 

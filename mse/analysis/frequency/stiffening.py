@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ...numerics.factor import constraint_stiffness
+from ...numerics.constraint_rows import constraint_stiffness
 from ...numerics.ordering import Elimination
 from .equations import Polynomial
 
