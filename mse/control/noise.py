@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..analysis.frequency.response import FrequencyResponse
+from ..analysis.frequency.squares import sums_of_squares
 from ..analysis.noise.budget import ABOVE, NoiseBudget, Resonances, added_up, ascending, ends, read, within
 from ..analysis.noise.spectra import Given, density, spectrum
-from ..analysis.noise.thermal import Rows, thermal
+from ..analysis.noise.thermal import Reading, Rows, thermal
 from ..errors import Interrupted, ModelError
 from ..linear.losses import Factor, loss_factors
 from ..numerics.precision import DEPENDENT
@@ -39,23 +40,27 @@ class _ClosedRows:
     def __init__(self, closed: ClosedModel, output: int, loss: Mapping[tuple[str, str], float]):
         self._closed, self._output, self._loss = closed, output, loss
 
-    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def at(self, f: np.ndarray, reading: Reading) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         model, sensors = self._closed.linear, self._closed.links.sensors
         noises = self._closed.inputs[len(model.inputs) :]
         answers = _answers(self._closed, f, noises, self._output, self._loss).values[:, 0]
-        out = np.zeros((len(f), len(touched)), dtype=complex)
+        # squares of a sum are not sums of squares, so all readings are needed
+        count = reading.squares.shape[0]
+        each = reading.each
+        out = np.zeros((len(f), each.products.shape[0]), dtype=complex)
         if self._output < len(model.outputs):
-            out += self._open(self._output, f, touched)
+            out += self._open(self._output, f, each)
         for k, sensor in enumerate(sensors):
-            out += answers[:, k, None] * self._open(model.outputs.index(sensor), f, touched)
-        return out, np.zeros((len(f), 0), dtype=complex), np.ones(len(f), dtype=bool)
+            out += answers[:, k, None] * self._open(model.outputs.index(sensor), f, each)
+        sums = sums_of_squares(out[:, :count], reading.first)
+        return sums, out[:, count:], np.zeros((len(f), 0), dtype=complex), np.ones(len(f), dtype=bool)
 
-    def _open(self, output: int, f: np.ndarray, touched: np.ndarray) -> np.ndarray:
-        """What an output of the open model reads (f, k); a part of it makes no budget, so Ctrl-C leaves nothing."""
-        row, _, solved = Rows(self._closed.linear, output, self._loss).at(f, touched)
+    def _open(self, output: int, f: np.ndarray, reading: Reading) -> np.ndarray:
+        """What an output of the open model reads (f, p); a part of it makes no budget, so Ctrl-C leaves nothing."""
+        _, products, _, solved = Rows(self._closed.linear, output, self._loss).at(f, reading)
         if not solved.all():
             raise KeyboardInterrupt
-        return row
+        return products
 
 
 def _answers(

@@ -57,7 +57,7 @@ def needed(with_beams: bool) -> list[tuple]:
         fronts = Fronts(*[counts[1]] * 7, 0, 0, 0)
         spans, values = (counts[1], counts[1]), (row, row, row)
         out.append((relative_twist, (row, table, row, table)))
-        out.append((sweep, (row, fronts, 0, 0, 0, *values, *spans, row, None, None, None, counts[1], None, None)))
+        out.append((sweep, (row, fronts, 0, 0, 0, *values, *spans, row, None, None, None, counts[1], None, None, None)))
     return out
 
 

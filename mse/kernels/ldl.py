@@ -18,7 +18,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kept, part
-from .vector_ir import load, minus_product, plus, plus_times, polynomial, product, reciprocal, store, zero
+from .vector_ir import (
+    load,
+    minus_product,
+    plus,
+    plus_square,
+    plus_times,
+    polynomial,
+    product,
+    reciprocal,
+    store,
+    zero,
+)  # fmt: skip
 
 BLOCK = 24  # columns eliminated before the rest of the front is updated
 _TILE = 48  # rows of a block that fit in the second cache
@@ -59,6 +70,23 @@ class Terms(NamedTuple):
     values: np.ndarray
     weights: np.ndarray
     count: int
+
+
+class Squared(NamedTuple):
+    """Readings of x whose squares are added up: sum s has readings ``first[s]`` to ``first[s + 1]``.
+
+    Reading r adds ``values`` times x at ``places`` from ``entries[r]`` to ``entries[r + 1]``.  Of the known x of each part it is
+    ``right`` (parts, readings, 4), as coefficients of a polynomial and negative; ``weights`` (parts, readings) make its error
+    relative.  ``sums`` get the sums of each group of frequencies and then the sum of all squared errors.
+    """
+
+    first: np.ndarray
+    entries: np.ndarray
+    places: np.ndarray
+    values: np.ndarray
+    right: np.ndarray
+    weights: np.ndarray
+    sums: np.ndarray
 
 
 @part
@@ -236,17 +264,38 @@ def substitute_back(arena, fronts, keep, x):
                 store(arena, to + b2, y2)
 
 
+@part
+def _add_squares(arena, x, border, squared, line, rates, group, part):
+    """Sums of squares of readings for the first right-hand side, and of relative errors for the known one, in line ``line``."""
+    count, readings = len(squared.first) - 1, len(squared.entries) - 1
+    at = line * (count + 1)
+    wrong = zero(squared.sums)
+    for s in range(count):
+        total = zero(squared.sums)
+        for r in range(squared.first[s], squared.first[s + 1]):
+            own = part * readings + r
+            y, error = zero(arena), polynomial(arena, squared.right, own, rates, group)
+            for e in range(squared.entries[r], squared.entries[r + 1]):
+                of = x + squared.places[e] * border
+                y = plus_times(y, load(arena, of), squared.values, e)
+                error = plus_times(error, load(arena, of + border - 1), squared.values, e)
+            total = plus_square(total, y)
+            wrong = plus_square(wrong, plus_times(zero(arena), error, squared.weights, own))
+        store(squared.sums, at + s, total)
+    store(squared.sums, at + count, wrong)
+
+
 @kept(nogil=True)
 def sweep(
     arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting,
-    changes, terms,
+    changes, terms, squared,
 ):  # fmt: skip
     """Eliminate for the groups of frequencies ``groups[0]`` to ``groups[1]`` and write the answers to ``out``.
 
     For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
     products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).
     Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.  So are ``changes``
-    and ``terms`` where all entries are polynomials of the frequency.
+    and ``terms`` where all entries are polynomials of the frequency, and ``squared`` where no squares are added up.
 
     The arena contains one front, its panel and its pivots; from ``stack`` on the updates waiting for their parents; and from
     ``keep`` on, unless it is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
@@ -297,3 +346,5 @@ def sweep(
                         y = minus_product(y, value, load(arena, x + read_at[e] * border + b))
                     store(out, at, y)
                     at += 1
+            if squared is not None:
+                _add_squares(arena, x, border, squared, group - groups[0], rates, group, parts[group])

@@ -157,6 +157,19 @@ def plus_times(typing, c, a, values, at):
 
 
 @intrinsic
+def plus_square(typing, c, a):
+    """``c + |a|^2`` with real c."""
+
+    def code(context, builder, signature, args):
+        total = args[0]
+        for x in _parts(builder, a, args[1]):
+            total = _multiply_add(builder, x, x, total)
+        return total
+
+    return c(c, a), code
+
+
+@intrinsic
 def product(typing, a, b):
     """``a b``."""
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import control
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.optimize
 from counting import made_of
 
 import mse
 from loops import PAIR, chain, damper, free_mass, oscillator, sampled_pd
 from mse.analysis.frequency.sweep import Sweep
+from mse.control.poles import Plant
 from mse.errors import ModelError, SingularResponseError
 from mse.numerics.options import SIZES
 
@@ -165,3 +168,54 @@ def test_frequencies_without_an_answer_are_moved_and_no_others():
     found = plant.response(2 * np.pi * both)[np.isin(both, between), 0, 0]
     right = model.frequency_response(between, inputs=["m1.x"], outputs=["m1.x"]).values[:, 0, 0]
     np.testing.assert_allclose(found, right, rtol=1e-9)
+
+
+def modal_gain(model: mse.LinearModel, c: mse.Controller, name: str, w: np.ndarray) -> np.ndarray:
+    """The loop gain of an undamped model by its modes, at rates w (f,)."""
+    squares, shapes = scipy.linalg.eigh(model.K.toarray(), model.M.toarray())
+    weights = shapes[model.coordinates.index(name)] ** 2
+    return c.response(w / (2 * np.pi)) * (weights / (squares - w[:, None] ** 2)).sum(axis=1)
+
+
+def test_crossings_of_an_undamped_plant_are_found_without_narrowing_on_its_poles_and_zeros(monkeypatch):
+    """At poles and at zeros the phase of its gain jumps by half a turn, where no crossing is."""
+    model, c = chain(12, damping=0.0), mse.Controller.zpk([0.0], [-60.0, -70.0], 2e5, delay=2e-2)
+    calls, gain = [], Plant.gain
+    monkeypatch.setattr(Plant, "gain", lambda self, w, *a, **k: calls.append(len(w)) or gain(self, w, *a, **k))
+    margins = model.feedback({("m1.x", "m1.x"): c}).margins()
+    counted = len(calls)
+
+    def own(f: float) -> complex:
+        return modal_gain(model, c, "m1.x", 2 * np.pi * np.array([f]))[0]
+
+    f = np.geomspace(0.05, margins.phase_crossings_hz[-1] * 1.001, 200_000)
+    phase = modal_gain(model, c, "m1.x", 2 * np.pi * f)
+    # without jumps: the phase turns little between neighbors
+    turns = (phase.imag[1:] * phase.imag[:-1] < 0.0) & (phase.real[1:] < 0.0) & (phase.real[:-1] < 0.0)
+    right = [scipy.optimize.brentq(lambda x: own(x).imag, f[k], f[k + 1], xtol=1e-13) for k in np.flatnonzero(turns)]
+    assert len(right) >= 2
+    np.testing.assert_allclose(margins.phase_crossings_hz, right, rtol=1e-9)
+    gains = [own(x) for x in margins.gain_crossings_hz]
+    np.testing.assert_allclose(np.abs(gains), 1.0, rtol=1e-7)
+    assert len(gains) >= 10
+    assert counted < 22
+
+
+@pytest.mark.parametrize("coupling", [1e-5, 1e-3, 0.1])
+def test_a_phase_crossing_beside_an_undamped_pole_is_kept(coupling):
+    """A second mass swings where the loop of the first one has its crossing, and hardly knows of it."""
+    c, at = damper(), 2 * np.pi * 7.806612665
+    own, weight = 10.0 * (2 * np.pi) ** 2, 1e-3
+    k = np.array([[own + coupling, -coupling], [-coupling, weight * at**2 + coupling]])
+    damping = np.diag([10.0 * 2 * np.pi / 1000.0, 0.0])
+    model = mse.LinearModel.from_matrices(np.diag([10.0, weight]), damping, k, coordinates=["mass.x", "other.x"])
+    margins = model.feedback({("mass.x", "mass.x"): c}).margins()
+
+    def gain(w: np.ndarray) -> np.ndarray:
+        z = k + 1j * w[:, None, None] * damping - w[:, None, None] ** 2 * np.diag([10.0, weight])
+        return c.response(w / (2 * np.pi)) * np.linalg.inv(z)[:, 0, 0]
+
+    near = 2 * np.pi * margins.phase_crossings_hz
+    assert np.any(np.abs(near / at - 1.0) < 0.1)
+    found = gain(near)
+    np.testing.assert_allclose(np.angle(-found), 0.0, atol=1e-5)

@@ -173,7 +173,7 @@ def test_parts_of_the_motion_have_a_name_and_no_loss():
     # it grows, so that a budget is refused
     sources, notes, *_ = thermal(model, np.array([1.0]), model.outputs.index("cross.angle1"), {}, 300.0)
     assert not any("feed energy" in note for note in notes)
-    assert not any(source.label[0] in ("one", "two") for source in sources)
+    assert not any(label[0] in ("one", "two") for source in sources for label in source.labels)
 
 
 def test_a_law_without_slopes_is_refused_by_name():

@@ -238,11 +238,12 @@ class Prepared:
                 (self.model.inputs, i), (self.model.outputs, o), (self.model.input_units, i), (self.model.output_units, o)
             )
         )  # fmt: skip
-        self._system = Equations(self.model, i, o, loss_factors(model, loss), model, back)
+        #: the equations that are solved
+        self.system = Equations(self.model, i, o, loss_factors(model, loss), model, back)
 
     @cached_property
     def _sweep(self) -> Sweep | None:
-        system = self._system
+        system = self.system
         swept = system.swept(system.drive)
         return None if swept is None else Sweep(self.model.name, *swept, system.read, system.added, system.multipliers)
 
@@ -259,12 +260,11 @@ class Prepared:
 
         Raises :class:`.Stopped` after Ctrl-C.
         """
-        model, system = self.model, self._system
+        model, system = self.model, self.system
         outputs, inputs = system.shape
         if not len(f) or not system.n or not inputs:
             return system.direct(2 * np.pi * f), ()
-        little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
-        if not outputs or little:
+        if not outputs or little(system.n, f):
             return solve(model, system, f, task.tell), ()
         sweep = self._sweep
         if sweep is None:
@@ -317,7 +317,7 @@ class Prepared:
 
     def _direct(self, f: np.ndarray, task: Task, pivoted: list[float]) -> np.ndarray:
         """All frequencies solved; those that needed pivots are added to ``pivoted``."""
-        model, system = self.model, self._system
+        model, system = self.model, self.system
         try:
             values, good = self._sweep(2 * np.pi * f, task.tell)
             stopped = False
@@ -336,6 +336,11 @@ class Prepared:
                     raise Stopped(values, good) from None
             pivoted.extend(f[~good])
         return values
+
+
+def little(coordinates: int, f: np.ndarray) -> bool:
+    """Whether dense matrices are solved at frequencies f sooner than a sweep is prepared."""
+    return coordinates <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
 
 
 def unconstrained(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix | None]:

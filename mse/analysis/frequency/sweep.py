@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ...errors import ModelError
 from ...kernels import fronts as symbolic
-from ...kernels.ldl import BLOCK, Changes, Terms, sweep
+from ...kernels.ldl import BLOCK, Changes, Squared, Terms, sweep
 from ...kernels.vector_ir import WIDTH, aligned
 from ...numerics.options import SIZES
 from ...numerics.ordering import cheapest
@@ -24,6 +24,7 @@ from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
 from .equations import MembersAdd, Polynomial
 from .law_terms import AtFrequencies, LawTerms
+from .readings import Readings
 from .stiffening import Stiffened, Stiffening, in_short_rows
 
 # Allowed error of the eliminated Z relative to its entries: with a hundred times this a wrong entry passes, with a hundredth good
@@ -74,6 +75,7 @@ class _Known(NamedTuple):
     laws: AtFrequencies | None  # of losses with a law
     terms: Terms | None  # all entries of them
     stiffened: Stiffened | None  # by constraints
+    squared: Squared | None  # readings whose squares are added up
 
 
 class Sweep:
@@ -81,22 +83,24 @@ class Sweep:
 
     If there are few inputs and outputs, both go into the border of the elimination.  If there are many of one kind, only the
     fewer go there, and L is stored and substituted back.  The last ``multipliers`` coordinates belong to constraints.
+
+    Squares of further ``readings`` for the first input are added up, without memory for each of them.
     """
 
     def __init__(
         self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial, members: MembersAdd | None = None,
-        multipliers: int = 0,
+        multipliers: int = 0, readings: Readings | None = None,
     ):  # fmt: skip
-        self.name = name
+        self.name, self._readings = name, readings
         if multipliers:
             matrix, drive, read, multipliers, sums = in_short_rows(matrix, drive, read, multipliers)
         n = self.size = matrix.k.shape[0]
         inputs, outputs = drive.k.shape[1], read.k.shape[0]
-        self._shape, self._turned = (outputs, inputs), outputs < inputs
+        self._shape, self._turned = (outputs, inputs), outputs < inputs and readings is None
         few, many = (read, drive.T) if self._turned else (drive.T, read)
-        self._few, self._many = sorted((inputs, outputs))
+        self._few, self._many = (outputs, inputs) if self._turned else (inputs, outputs)
         # for each of the fewer, substituting back costs as much as another border row
-        self._keep = self._many > 4 + 2 * self._few
+        self._keep = self._many > 4 + 2 * self._few or readings is not None
         self._additions = self._stiffening = self._terms = None
         patterns = []
         pieces = [(first, a.laws) for first, a in ((0, matrix), (n, few), (n + self._few, many)) if a.laws is not None]
@@ -138,6 +142,7 @@ class Sweep:
         self._entries = (
             self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border
         )  # per frequency
+        self._bytes = WIDTH * (16 * self._entries + 8 * (0 if readings is None else len(readings.first)))  # of a group
         self._sizes = self._row_sizes(n - multipliers)
 
     def _substituted(self, reading: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -160,13 +165,15 @@ class Sweep:
             sizes[j] = np.hypot(column[:, 0], column[:, 1]).max(), *abs(column[:, 2:]).max(axis=0)
         return sizes
 
-    def __call__(self, w: np.ndarray, tell: Callable[[int], None] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, w: np.ndarray, tell: Callable[[int], None] | None = None, sums: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """``c Z^-1 b`` (f, outputs, inputs) at angular frequencies w (f,), and which of them (f,) passed the check.
 
         Besides the result, memory is needed only for a small part of it at a time.  ``tell`` is called with the number solved;
-        raises :class:`Stopped` after Ctrl-C.
+        raises :class:`Stopped` after Ctrl-C.  ``sums`` (s, f) gets the sums of squares of readings, by ascending w.
         """
-        at_once = WIDTH * max(_PIECES * processors(), int(_AT_ONCE / (16 * WIDTH * self._entries)))
+        at_once = WIDTH * max(_PIECES * processors(), int(_AT_ONCE / self._bytes))
         if self._additions is not None:
             at_once = min(at_once, self._additions.at_once)
         threads = self._threads(len(w), min(at_once, len(w)))
@@ -180,9 +187,17 @@ class Sweep:
             rates = rates.reshape(groups, WIDTH)
             known = self._known_answers(rates)
 
-            def take(of: slice, out: np.ndarray, at=ascending, rates=rates, known=known) -> None:
-                at = at[of.start * WIDTH : of.stop * WIDTH]
+            here = (ascending, rates, known, None if sums is None else sums[:, first : first + at_once])
+
+            def take(of: slice, out: np.ndarray, squares: np.ndarray, here=here) -> None:
+                some, (at, rates, known, into) = slice(of.start * WIDTH, of.stop * WIDTH), here
+                at = at[some]
                 found, fine = self._taken(rates, known, of, out)
+                if into is not None:
+                    fine &= (squares[:, -1] < self._allowed**2).ravel()
+                    for k, own in enumerate(squares):
+                        eight = into[:, some][:, WIDTH * k : WIDTH * (k + 1)]
+                        eight[:] = own[:-1, : eight.shape[1]]
                 values[at], good[at] = found[: len(at)], fine[: len(at)]
 
             say = tell and (lambda done, first=first: tell(min(first + done, len(w))))
@@ -198,7 +213,7 @@ class Sweep:
         i, k = np.tril_indices(border)
         last, own = out[:, square - border : square], out[:, np.flatnonzero(i == k)[:few]]
         if self._keep:
-            read = out[:, square:].reshape(len(out), -1, border, WIDTH)
+            read = out[:, square:].reshape(len(out), len(self._read[0]) - 1, border, WIDTH)
             if known.laws is not None:
                 read = known.laws.complete(read, by_frequency)
             values, answers = read[:, :, :few], np.concatenate([last[:, -1:], last[:, :few], read[:, :, -1]], axis=1)
@@ -206,7 +221,7 @@ class Sweep:
             values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(-1, many, few, WIDTH)
             answers = np.concatenate([last[:, -1:], last[:, :-1]], axis=1)
         good = self._checked(rates, known, of, answers, own).ravel()
-        values = np.moveaxis(values, 3, 1).reshape(-1, many, few)
+        values = np.moveaxis(values, 3, 1).reshape(WIDTH * len(out), many, few)
         values = values.transpose(0, 2, 1) if self._turned else values
         if known.stiffened is not None:
             known.stiffened.complete(values, np.repeat(known.part[of], WIDTH))
@@ -257,7 +272,9 @@ class Sweep:
             products.append(more)
             terms = laws.terms(values)
         sizes = np.concatenate([total, magnitude[:, n:]], axis=1)
-        return _Known(part, right, answers, sizes, square[:, n:], products, blocks, changes, laws, terms, stiffened)
+        squared = None if self._readings is None else self._readings.known(self.elimination.place, x, scale)
+        square = square[:, n:]
+        return _Known(part, right, answers, sizes, square, products, blocks, changes, laws, terms, stiffened, squared)
 
     def _products(self, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all matrices, for x and s (n, p).
@@ -298,9 +315,14 @@ class Sweep:
             limit = _LARGEST_INVERSE * length**2
             return (
                 (wrong[:, 0] < BACKWARD)
-                & np.all(wrong[:, 1:] < (_FORWARD if known.stiffened is None else _FORWARD_STIFFENED), axis=1)
+                & np.all(wrong[:, 1:] < self._allowed, axis=1)
                 & np.all(np.abs(own) <= limit, axis=1)
             )
+
+    @property
+    def _allowed(self) -> float:
+        """Relative error up to which a known answer passes."""
+        return _FORWARD if self._stiffening is None else _FORWARD_STIFFENED
 
     def cycles(self, frequencies: int) -> float:
         """Rough number of processor cycles for so many frequencies."""
@@ -322,7 +344,7 @@ class Sweep:
         return x + self.size * self._border, stack, keep, x
 
     def _run(
-        self, rates: np.ndarray, known: _Known, threads: int, take: Callable[[slice, np.ndarray], None],
+        self, rates: np.ndarray, known: _Known, threads: int, take: Callable[[slice, np.ndarray, np.ndarray], None],
         tell: Callable[[int], None] | None,
     ) -> bool:  # fmt: skip
         """Eliminate for all groups of frequencies and ``take`` the results (groups, entries, 8) of some of them at a time.
@@ -340,20 +362,25 @@ class Sweep:
         entries, *where = self._layout()
         fronts = self.elimination.fronts
         read = self._read if self._keep else (None, None, None)
-        more = known.changes, known.terms
+        squared = known.squared
+        lines = 0 if squared is None else len(squared.first)
         bounds = self._bounds(groups, threads)
         waiting_pieces = iter(range(len(bounds) - 1))
         solved = np.zeros(groups, dtype=bool)
         caller = threading.get_ident()
 
-        def work(most: int | None = None) -> None:
+        def work(pieces: int | None = None) -> None:
             arena = aligned(entries * WIDTH, dtype)
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
-            room = np.empty(int(np.diff(bounds).max()) * each * WIDTH, dtype=dtype)
-            for piece in islice(waiting_pieces, most):
+            most = int(np.diff(bounds).max()) * WIDTH
+            room, sums = np.empty(most * each, dtype=dtype), np.empty(most * lines)
+            more = known.changes, known.terms, squared and squared._replace(sums=sums)
+            for piece in islice(waiting_pieces, pieces):
                 span = bounds[piece : piece + 2]
                 sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, room, *read, scratch, *more)
-                take(slice(*span.tolist()), _answers(room[: int(span[1] - span[0]) * each * WIDTH], each))
+                count = int(span[1] - span[0])
+                squares = sums[: count * lines * WIDTH].reshape(count, lines, WIDTH)
+                take(slice(*span.tolist()), _answers(room[: count * each * WIDTH], each), squares)
                 solved[span[0] : span[1]] = True
                 if tell is not None and threading.get_ident() == caller:
                     tell(WIDTH * int(np.count_nonzero(solved)))
@@ -377,7 +404,7 @@ class Sweep:
         """Ends of pieces of groups of frequencies that are solved one after the other."""
         pieces = max(
             _PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles),
-            int(16 * WIDTH * self._entries * groups / _TAKEN),
+            int(self._bytes * groups / _TAKEN),
         )  # fmt: skip
         return np.linspace(0, groups, min(groups, pieces) + 1).astype(np.int64)
 
@@ -386,7 +413,7 @@ class Sweep:
         worth = min(1 + int(self.cycles(frequencies) / SIZES.shared_cycles), processors())
         one = self.memory(1)
         outputs, inputs = self._shape
-        output = 16 * (frequencies * outputs * inputs + 4 * at_once * self._entries)
+        output = 16 * frequencies * outputs * inputs + 4 * at_once * self._bytes / WIDTH
         if worth * one + output < ALWAYS_FREE:
             return worth
         free = free_memory()

@@ -322,11 +322,11 @@ def noise(
 
 def added_up(of: tuple[tuple, tuple], found: Sequence[Thermal], driving: Mapping[str, np.ndarray]) -> NoiseBudget:
     """A budget of thermal sources, and of inputs by their densities (f,); ``of`` has what stands before and behind these."""
-    sources = [(*t.label, t.kind) for t in found] + [(name, INPUT, INPUT) for name in driving]
+    sources = [(*label, t.kind) for t in found for label in t.labels] + [(name, INPUT, INPUT) for name in driving]
     objects, mechanisms, kinds = (tuple(x) for x in zip(*sources, strict=True)) if sources else ((), (), ())
-    # np.array would take ten times as long for thousands of them
-    values = np.concatenate([np.zeros(0), *(t.density for t in found), *driving.values()])
-    values = values.reshape(len(sources), len(of[0][3]))
+    blocks = [x for x in (*(t.densities for t in found), *(x[None] for x in driving.values())) if len(x)]
+    # of thousands of sources a copy takes as long as some responses
+    values = blocks[0] if len(blocks) == 1 else np.concatenate([np.zeros((0, len(of[0][3]))), *blocks])
     return NoiseBudget(*of[0], objects, mechanisms, kinds, values, *of[1])
 
 

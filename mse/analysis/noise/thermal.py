@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +28,11 @@ from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
 from ...numerics.recent import Recent
 from ..frequency.response import Prepared
+from ..frequency.squares import Squares
 
 # J/K, by definition of the kelvin
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 BOLTZMANN = 1.380649e-23
-# Bytes of rows that are multiplied together, about the second cache: of benchmarks/run.py --only kagra, 100,000 frequencies take
-# 0.87 s, with a tenth of it 1.00 s, with ten times of it 0.93 s, with a thousand times 1.47 s.
-_AT_ONCE = 1e6
 # K, of objects that have no temperature: the default of elements, by definition
 # (tests/analysis/noise/test_thermal.py::test_structural_noise_of_an_oscillator_is_its_closed_form)
 ROOM = 300.0
@@ -46,11 +45,35 @@ Label = tuple[str, str]
 
 
 class Thermal(NamedTuple):
-    """Thermal noise of one source: its label, "structural" or "viscous", and its power density (f,), unit^2/Hz."""
+    """Thermal noise of sources of one kind, "structural" or "viscous": labels (s,) and power densities (s, f), unit^2/Hz."""
 
-    label: Label
+    labels: list[Label]
     kind: str
-    density: np.ndarray
+    densities: np.ndarray
+
+
+class Reading(NamedTuple):
+    """Readings of a row r: sums over ``|r g|^2`` and products r g, for columns g of coordinates x = (q, w).
+
+    ``squares`` (k, n + l) has the g of all sums, sum s from number ``first[s]`` to ``first[s + 1]``; ``products`` (p, n + l).
+    """
+
+    squares: sp.csr_matrix
+    first: np.ndarray
+    products: sp.csr_matrix
+
+    @property
+    def each(self) -> Reading:
+        """All as products."""
+        none = np.zeros(1, dtype=int)
+        return Reading(self.squares[:0], none, sp.vstack([self.squares, self.products], format="csr"))
+
+    def same(self, other: Reading) -> bool:
+        """Whether all of it is equal."""
+        pairs = ((self.squares, other.squares), (self.products, other.products))
+        return np.array_equal(self.first, other.first) and all(
+            np.array_equal(getattr(a, x), getattr(b, x)) for a, b in pairs for x in ("indptr", "indices", "data")
+        )
 
 
 class Rows:
@@ -63,51 +86,39 @@ class Rows:
 
     def __init__(self, model: LinearModel, output: int, loss: Mapping[Label, Factor], inputs: Sequence[int] = ()):
         n, held = model.size, len(model.prescribed)
-        self._reaction = model.read_reactions(np.array([output])).tocsr()
-        rows, drives = [model.measure[[output]]], [self._reaction.T]
-        if (rate := model.rate[[output]]).nnz:  # an input of its own, whose responses count 2 pi i f times
+        rows, drives = [model.measure[[output]]], [model.read_reactions(np.array([output])).tocsr().T]
+        if (rate := model.rate[[output]]).nnz:  # an input of its own, which acts by its rate
             rows, drives = [*rows, rate], [*drives, sp.csr_matrix((held, 1))]
         turned = model.skew
         if turned is not None:
             circulatory = [(label, -part) for label, part in turned.circulatory.items()]
             turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held), turned.fluctuations)
-        names = (*model.coordinates, *(f"input {k}" for k in inputs))
-        self._inputs = list(names[n:])
         chosen = np.array(inputs, dtype=int)
         force, drive = (a.tocsr()[:, chosen].T for a in (model.force, model.drive))
-        self._dual = replace(
-            model, skew=turned, members=tuple(map(_transposed, model.members)), losses=dict(loss),
-            inputs=("row", "rates")[: len(rows)], input_units=("",) * len(rows), outputs=names, output_units=("",) * len(names),
-            force=sp.vstack(rows).T.tocsr(), rate=None, drive=sp.hstack(drives, format="csr"),
-            measure=sp.vstack([sp.identity(n + held, format="csr")[:n], force], format="csr"),
-            reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"), _known_curvatures=model._curvatures,
+        self._force, self._drive = force.tocsr(), drive.tocsr()
+        self._dual = partial(
+            replace, model, skew=turned, members=tuple(map(_transposed, model.members)), losses=dict(loss),
+            inputs=("row", "rates")[: len(rows)], input_units=("",) * len(rows), rate=None,
+            force=sp.vstack(rows).T.tocsr(), drive=sp.hstack(drives, format="csr"), _known_curvatures=model._curvatures,
             _known_motions=model._allowed_motions if model.constraints.shape[0] else None,
         )  # fmt: skip
-        self._prepared: Prepared | None = None
+        self._prepared: tuple[Reading, Squares] | None = None
 
-    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The row (s, k) on the coordinates numbered ``touched`` (k,), and responses (s, i) to the inputs.
+    def at(self, f: np.ndarray, reading: Reading) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Sums of squares (sums, s), products (s, p) and responses (s, i) to the inputs.
 
         And which (f,) of the frequencies are the s solved ones: all, or after Ctrl-C some.
         """
-        n = self._dual.size
-        free, held = touched[touched < n], touched[touched >= n]  # in this order: coordinates are numbered so
-        names = [self._dual.outputs[k] for k in free] + self._inputs
-        values, solved = np.zeros((len(f), 0), dtype=complex), np.ones(len(f), dtype=bool)
-        if names:
-            prepared = self._prepared
-            if prepared is None or prepared.names[1] != tuple(names):
-                self._prepared = prepared = Prepared(self._dual, None, names)
-            found, solved = prepared.solved(f)
-            f = f[solved]
-            values = found[:, :, 0]
-            if len(self._dual.inputs) > 1:
-                values = values + 2j * np.pi * f[:, None] * found[:, :, 1]
-        row, responses = np.split(values, [len(free)], axis=1)
-        if len(held):
-            own = self._reaction.toarray()[0, held - n]
-            row = np.hstack([row, np.broadcast_to(own, (len(f), len(held)))])
-        return row, responses, solved
+        if self._prepared is None or not self._prepared[0].same(reading):
+            others = reading.squares.shape[0] + reading.products.shape[0]
+            measure = sp.vstack([reading.squares, reading.products, self._force], format="csr")
+            reaction = sp.vstack([sp.csr_matrix((others, self._drive.shape[1])), self._drive], format="csr")
+            names = tuple(map(str, range(measure.shape[0])))
+            dual = self._dual(outputs=names, output_units=("",) * len(names), measure=measure, reaction=reaction)
+            self._prepared = reading, Squares(dual, reading.first)
+        sums, values, solved = self._prepared[1].at(f)
+        products, responses = np.split(values, [reading.products.shape[0]], axis=1)
+        return sums, products, responses, solved
 
 
 def _transposed(member: DynamicMember) -> DynamicMember:
@@ -133,48 +144,58 @@ def thermal(
     forces, if not the model alone decides about that.
     """
     laws = {label: law for label, law in loss.items() if isinstance(law, LossLaw)}
-    heat = {owner: 4.0 * BOLTZMANN * temperature(model, owner, room) for owner, _ in (*loss, *model.dampings)}
-    lossy = _Squares(model.parts, {x: heat[x[0]] * (1.0 if x in laws else eta) for x, eta in loss.items()})
-    viscous = [_Squares(model.dampings, {x: heat[x[0]] for x in model.dampings if x[1] not in LOADED})]
+    lossy = _Squares(model.parts, {x: 1.0 if x in laws else eta for x, eta in loss.items()})
+    viscous = [_Squares(model.dampings, dict.fromkeys((x for x in model.dampings if x[1] not in LOADED), 1.0))]
     own = None if model.skew is None else model.skew.fluctuations
     if own is not None:
-        viscous.append(_Squares(own, dict.fromkeys(own, 4.0 * BOLTZMANN)))
+        viscous.append(_Squares(own, dict.fromkeys(own, 1.0)))
     members = [m for m in model.members if m.motion.nnz]
-    touched = [lossy.touched, *(x.touched for x in viscous), *(np.unique(m.motion.tocoo().col) for m in members)]
-    every = np.unique(np.concatenate(touched))
     powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}.difference(
         owner for owner, _ in own or ()
     )
-    if not len(every):
+    if not members and not any(x.labels for x in (lossy, *viscous)):
         # computed from the inputs, since the output may see an undamped resonance that they do not drive
         return [], _silent(powers, set()) or [_NOTHING], *_driven(model, f, output, loss, inputs)
     if f[0] == 0.0:
         _refuse_endless(model, [" / ".join(x) for x in lossy.labels if np.isinf(slope_at_rest(loss[x]))], members)
     if rows is None:  # budgets of one model at other frequencies or temperatures
         rows = _ROWS(model, lambda: Rows(model, output, loss, inputs), output, tuple(loss.items()), tuple(inputs))
-    row, responses, solved = rows.at(f, every)
+    sums, products, responses, solved = rows.at(f, _reading((lossy, *viscous), members))
     w = 2.0 * np.pi * f[solved]
     at_rest = w == 0.0  # there the limits of phi/w
     found: list[Thermal] = []
     negative = set()
-    for parts, kind, per in (
-        (lossy, "structural", 1.0 / np.where(at_rest, 1.0, w)),
-        *((x, "viscous", np.ones_like(w)) for x in viscous),
-    ):
-        for label, density, feeds in zip(parts.labels, *parts.forms(row, every, per), strict=True):
-            if feeds:
-                negative.add(" / ".join(label))
-                continue
-            if kind == "structural" and label in laws:
+    for parts, kind in ((lossy, "structural"), *((x, "viscous") for x in viscous)):
+        own_sums, sums = sums[: len(parts.first) - 1], sums[len(parts.first) - 1 :]
+        own_products, products = np.split(products, [parts.products.shape[0]], axis=1)
+        densities, feeds = parts.forms(own_sums, own_products)
+        structural = kind == "structural"
+        per = (1.0 / np.where(at_rest, 1.0, w)) if structural else np.ones_like(w)
+        for label, density in zip(parts.labels, densities, strict=True):
+            # what an element says of its own noise is of its own temperature
+            heat = 1.0 if own is not None and parts is viscous[-1] else temperature(model, label[0], room)
+            factor = 4.0 * BOLTZMANN * heat * per
+            if structural and label in laws:
                 phi = np.imag(factor_at(" / ".join(label), laws[label], w))
-                density = density * np.where(at_rest, laws[label].slope_at_rest(), phi)
-            found.append(Thermal(label, kind, density))
+                factor *= np.where(at_rest, laws[label].slope_at_rest(), phi)
+            density *= factor
+        if feeds.any():
+            negative.update(" / ".join(parts.labels[k]) for k in np.flatnonzero(feeds))
+            densities = densities[~feeds]
+        found.append(Thermal([x for x, no in zip(parts.labels, feeds, strict=True) if not no], kind, densities))
     for member in members:
-        local = row @ member.motion.tocsc()[:, every].T
+        local, products = np.split(products, [member.motion.shape[0]], axis=1)
         per = 4.0 * BOLTZMANN * temperature(model, member.label, room) / w
         for mechanism, power in _of_member(member, w, loss, local):
-            found.append(Thermal((member.label, mechanism), "structural", per * power))
+            found.append(Thermal([(member.label, mechanism)], "structural", (per * power)[None]))
     return found, _silent(powers, negative), responses, solved
+
+
+def _reading(squares: Sequence[_Squares], members: Sequence[DynamicMember]) -> Reading:
+    """What the noise of parts and of members needs of a row, one after the other."""
+    first = np.concatenate([[0], *(np.diff(x.first) for x in squares)]).cumsum()
+    products = [x.products for x in squares] + [m.motion for m in members]
+    return Reading(sp.vstack([x.roots for x in squares], format="csr"), first, sp.vstack(products, format="csr"))
 
 
 def _driven(
@@ -217,7 +238,10 @@ class _Squares:
     """``r A_i r^H = sum_k s_k |r g_k|^2`` of all parts A_i that have a factor, real and symmetric, s_k being 1 or -1.
 
     The g_k follow from the eigenvalues of A_i, with scaled coordinates, which may have several units.  Parts on many coordinates,
-    such as those of a long beam, keep their sparse matrices.
+    such as those of a long beam, keep their sparse matrices, and need the row on these coordinates.
+
+    ``roots`` (k, n + l) has the g_k, of each sum from ``first[s]`` to ``first[s + 1]``: all of a part with one sign.
+    ``products`` (p, n + l) picks coordinates.
     """
 
     def __init__(self, parts: StiffnessParts, factors: Mapping[Label, float]):
@@ -225,51 +249,39 @@ class _Squares:
         found = [_square_roots(*given) for given in alike]
         none = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int), np.zeros(0), np.zeros((0, 0))
         of, on, signs, roots = zip(*found, strict=True) if found else ((x,) for x in none)
-        self._of, self._signs = np.concatenate(of), np.concatenate(signs)
+        sums = 2 * np.concatenate(of) + (np.concatenate(signs) < 0.0)
         lengths = np.repeat([x.shape[1] for x in roots], [len(x) for x in roots])
         entries = (np.concatenate([x.ravel() for x in y]) for y in (roots, on))
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        self._roots = sp.csr_matrix((*entries, starts), shape=(len(lengths), parts.size))
+        order = np.argsort(sums, kind="stable")
+        self.roots = sp.csr_matrix((*entries, starts), shape=(len(lengths), parts.size))[order]
+        self._sums, first = np.unique(sums[order], return_index=True)
+        self.first = np.append(first, len(sums))
+        wide = np.concatenate([np.zeros(0, dtype=int), *(on for on, _ in self._wide.values())])
+        self.products = sp.csr_matrix((np.ones(len(wide)), (np.arange(len(wide)), wide)), shape=(len(wide), parts.size))
 
-    @property
-    def touched(self) -> np.ndarray:
-        """Numbers of the coordinates that the parts have entries on."""
-        return np.unique(np.concatenate([self._roots.indices, *(on for on, _ in self._wide.values())]))
-
-    def forms(self, row: np.ndarray, numbers: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``times`` (f,) the forms (parts, f), at least zero, of rows (f, k) on the coordinates with these ``numbers`` (k,).
+    def forms(self, sums: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The forms (parts, f), at least zero, by their sums of squares (sums, f) and the row (f, p) that ``products`` picks.
 
         And which (parts,) of the forms are negative somewhere.  Where a stiff part hardly deforms, its terms cancel to rounding,
         which is not negative.
         """
-        roots = self._roots[:, numbers].tocsr()
-        count, parts = len(self._signs), len(self.labels)
-        size = sp.csr_matrix((np.ones(count), (self._of, np.arange(count))), shape=(parts, count))
-        # without negative ones and sparse matrices, a form is the sum of the sizes of its terms
-        signed = size @ sp.diags(self._signs) if np.any(self._signs < 0.0) or self._wide else None
-        out, negative = np.empty((parts, len(row))), np.zeros(parts, dtype=bool)
-        step = max(1, int(_AT_ONCE / (16 * max(*roots.shape, 1))))
-        for first in range(0, len(row), step):
-            some = slice(first, first + step)
-            own = np.ascontiguousarray(row[some].T)
-            squares = roots @ own.view(float)  # real and imaginary parts in turn
-            squares *= squares
-            whole = _pairs(size @ squares)
-            value = whole if signed is None else _pairs(signed @ squares)
-            for k, (on, matrix) in self._wide.items():
-                local = own[np.searchsorted(numbers, on)]
-                value[k] = np.einsum("cf,cf->f", matrix @ local, local.conj()).real
-                local = np.abs(local)
-                whole[k] = np.einsum("cf,cf->f", abs(matrix) @ local, local)
-            if signed is not None:
-                negative |= np.any(value < -left_by_rounding() * whole, axis=1)
-            np.multiply(np.maximum(value, 0.0, out=value), times[some], out=out[:, some])
-        return out, negative
-
-
-def _pairs(values: np.ndarray) -> np.ndarray:
-    """Sums of each pair of columns of values (r, 2 f), (r, f)."""
-    return values[:, ::2] + values[:, 1::2]
+        count = len(self.labels)
+        if len(sums) == count and not np.any(self._sums % 2):
+            return sums, np.zeros(count, dtype=bool)
+        value = np.zeros((count, len(row)))
+        whole = np.zeros_like(value)
+        for number, own in zip(self._sums.tolist(), sums, strict=True):
+            part, negative = divmod(number, 2)
+            value[part] += -own if negative else own
+            whole[part] += own
+        for k, (on, matrix) in self._wide.items():
+            local, row = np.split(row.T, [len(on)])
+            row = row.T
+            value[k] = np.einsum("cf,cf->f", matrix @ local, local.conj()).real
+            local = np.abs(local)
+            whole[k] = np.einsum("cf,cf->f", abs(matrix) @ local, local)
+        return np.maximum(value, 0.0), np.any(value < -left_by_rounding() * whole, axis=1)
 
 
 def _square_roots(number: np.ndarray, on: np.ndarray, matrices: np.ndarray) -> tuple[np.ndarray, ...]:
