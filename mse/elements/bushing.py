@@ -18,8 +18,8 @@ class Bushing(MObject):
     ``s = (U1^T (o0 - o1), log(U1^T U0))`` is the motion of frame 0 as seen from frame 1.  At rest, without preload, the frames
     coincide; clamp it with a pose where they should not.  ``preload`` F is the force and torque on frame 0, along the axes of
     frame 1, at s = 0.  Large displacements are exact, and rotations below a whole turn: the rotation vector starts below half a
-    turn and is followed continuously beyond, as the twist of a wire is.  At a whole turn it has no smooth tilt.  Stiffness and
-    damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
+    turn and is followed continuously beyond, as the twist of a wire is.  At a whole turn it has no smooth tilt.  A bushing that
+    only damps takes the shortest vector, so whole turns are nothing to it.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
 
     Examples
     --------

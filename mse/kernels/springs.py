@@ -241,9 +241,14 @@ def bushing(parameters, origins, orientations, memory, gravity, order, energy, g
 
 @compiled
 def bushing_memory(parameters, orientations, memory):
-    """Overwrite memory (E, 3) by the rotation vectors of U1^T U0, each on the branch nearest to the old one."""
+    """Overwrite memory (E, 3) by the rotation vectors of U1^T U0, each on the branch nearest to the old one.
+
+    A bushing that only damps, without stiffness and preload, has none wound up: its vector is the shortest.
+    """
     w, turn = np.empty(3), np.empty((3, 3))
     for e in range(memory.shape[0]):
+        if not parameters[e, :42].any():
+            memory[e] = 0.0
         _put_seen_turn(orientations[e], memory[e], turn, w)
         for a in range(3):
             memory[e, a] = w[a]

@@ -568,6 +568,17 @@ def test_a_rotor_on_a_preloaded_bushing_turns_past_half_a_turn():
     np.testing.assert_allclose(linear.Lambda.toarray()[3:, 3:], j.T @ np.diag([0.2, 0.2, 0.3]) @ j, atol=1e-12)
 
 
+def test_whole_turns_are_nothing_to_a_bushing_that_only_damps():
+    system = mse.MSystem("rotor", gravity=(0, 0, 0))
+    rotor = system.add(mse.RigidBody("rotor", mass=1.0, inertia=0.1))
+    system.add(mse.Revolute("hinge", axis=(0, 0, 1)), between=(rotor, system.ground))
+    system.add(mse.Bushing("air", damping=0.02), between=(rotor, system.ground))
+    motion = system.simulate(duration=5.0, dt=0.5, initial={"hinge.angle'": 10.0})
+    np.testing.assert_allclose(motion["hinge.angle"], 50.0 * (1.0 - np.exp(-0.2 * motion.time)), atol=1e-6)
+    damping = motion.at(motion.time[-1]).linearize().damping_parts["air", "damping"]
+    assert 0.02 <= abs(damping).max() < 0.05  # up to pi/2 each way, if the shortest vector is half a turn
+
+
 def test_turns_of_bushings_are_saved_and_those_of_older_files_begin_anew(tmp_path):
     wp = rotor(gravity=9.8).find_working_point()
     wp.save(tmp_path / "far.json")
