@@ -15,20 +15,7 @@ from ..validation.arguments import LARGEST
 from .differentiation import CALLED, FramePose, Given, moving
 
 MATRICES = ("mass_matrix", "damping_matrix")
-OF_VELOCITIES = (
-    "kinetic",
-    "dissipation",
-    "power",
-    "momenta",
-    "motion",
-    "inertia",
-    "drag",
-    "flow_constraint",
-    "coenergy",
-    "bends",
-    "rates",
-    *MATRICES,
-)
+OF_PLACES = ("energy", "constraint", "measure")  # all other laws are of velocities
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -79,7 +66,7 @@ class Law:
         self._compared = 1 if law in CALLED else shape.values
         self.record = record = Record(place)
         n, inputs = shape.size, 12 * shape.frames + shape.inner
-        given = record.inputs(shape.given(law), inputs, varies=law in OF_VELOCITIES)
+        given = record.inputs(shape.given(law), inputs, varies=law not in OF_PLACES)
         frames, q, self._expansions = _frames(record, shape)
         velocities = given[-n:] if law == "power" else given[:n]
         rates = {v: Expansion({i: record.one}) for i, v in enumerate(velocities)}
@@ -111,7 +98,7 @@ class Law:
             for _ in range(2 if law == "bends" else 1):
                 found = [self._rate(value, velocities) for value in found]
             self.values = found
-        elif law in OF_VELOCITIES:
+        elif law not in OF_PLACES:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None
             self.values = _nodes(record, getattr(shadow, CALLED.get(law, law))(moved, q, own), count)

@@ -16,7 +16,7 @@ from ..numerics.record import Unrecordable
 from ..validation.arguments import numbers
 from .definitions import of_mse
 from .differentiation import SLOW, differences, directions, law_values, stiffness_of
-from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
+from .law_record import OF_PLACES, OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
 from .law_sources import Source, contents, sources
 
 _LAWS = {
@@ -29,7 +29,6 @@ _INSTEAD = {
     "energy": ("evaluate", "forces", "stiffness_parts", "kernel"),
     "constraint": ("constraint_terms", "constraint_kernel"),
 }
-_OF_PLACES = ("energy", "constraint", "measure")  # which may go by differences
 # Besides one for each object.  A law that takes more ways than this is a loop over values:
 # tests/elements/test_recorded_laws.py::test_a_law_that_takes_ever_other_ways_goes_by_itself.
 _MOST_BRANCHES = 32
@@ -273,7 +272,7 @@ class Together:
 
     @property
     def _by_differences(self) -> bool:
-        return self.law in _OF_PLACES and type(self.objects[0]).differentiation == "differences"
+        return self.law in OF_PLACES and type(self.objects[0]).differentiation == "differences"
 
     def _by_records(self, places: np.ndarray, order: int, numbers: np.ndarray) -> list[tuple[np.ndarray, tuple]]:
         """What records give, with the rows of the objects that these serve."""
@@ -337,7 +336,7 @@ class Together:
             with np.errstate(all="ignore"):
                 return Law(obj, self.law, self.shape, None, row).run(row[None], order)
         except Exception as error:
-            remedy = ", or set differentiation = 'differences' in the class" if self.law in _OF_PLACES else ""
+            remedy = ", or set differentiation = 'differences' in the class" if self.law in OF_PLACES else ""
             raise ModelError(
                 f"{obj.label}: its {self.law} failed: it {_told(error)}; expected elementary functions of numpy, whose "
                 f"derivatives mse knows; write it with these{remedy}"
