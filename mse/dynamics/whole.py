@@ -87,7 +87,7 @@ class Whole:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (k, m), slopes (k, m, n) and second derivatives (k, n, n) of a law at places (k, i), as ``given`` (k, g)."""
         rows, known = np.concatenate([places, given], axis=1), self._laws[law]
-        found = next((own for own in known if not own.branches or own.serves(rows).all()), None)
+        found = next((own for own in known if own.serves(rows).all()), None)
         if found is not None:
             return found.run(rows, order)
         if len(rows) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,10 +75,6 @@ class Law:
         before = dict(vars(shadow))
         weights = [record.zero] * shape.values
 
-        def slopes(value: int, along: dict[int, Expansion]) -> list[int]:
-            found = record.by_variables(value, along)
-            return [found.get(i, record.zero) for i in range(n)]
-
         if law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
@@ -88,7 +84,7 @@ class Law:
             (moved, virtual), actual = (moving(frames, Recorded(record, x)) for x in np.reshape(given, (2, n)))
             (power,) = _nodes(record, shadow.power(moved, q, virtual, Given(*actual)))
             # which do not depend on virtual velocities
-            self.values = slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
+            self.values = self._slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
         elif law in MATRICES:
             matrix, v = getattr(shadow, law)(frames, q), Recorded(record, velocities)
             self.values = [record.zero] if matrix is None else _nodes(record, 0.5 * (v @ (matrix @ v)))
@@ -96,7 +92,7 @@ class Law:
         elif law in ("bends", "rates"):
             found = _nodes(record, shadow.constraint(frames, q), shape.values)
             for _ in range(2 if law == "bends" else 1):
-                found = [self._rate(value, velocities) for value in found]
+                found = [self._dot(self._slopes(value, self._expansions), velocities) for value in found]
             self.values = found
         elif law not in OF_PLACES:
             moved, own = moving(frames, Recorded(record, velocities))
@@ -107,50 +103,46 @@ class Law:
             elif law in ("kinetic", "dissipation"):
                 self._expansions, weights = rates, [record.one]
             else:
-                momenta = [slope for value in self.values for slope in slopes(value, rates)]
+                momenta = [slope for value in self.values for slope in self._slopes(value, rates)]
                 inertia = law in ("motion", "inertia")
                 self.values += self._inertia(momenta, velocities, given[n:], rates) if inertia else momenta
-                self.values += self._masses(rates) if law == "motion" else []
+                self.values += self._curvatures(self.values[0], rates) if law == "motion" else []
         else:
             self.values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")
-        products = [record.multiply(w, v) for w, v in zip(weights, self.values, strict=True)]
-        self._total = functools.reduce(record.add, products, record.zero)
+        self._total = self._dot(weights, self.values)
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
 
-    def _rate(self, value: int, v: Sequence[int]) -> int:
-        """The rate of a value at steady velocities v, as a node."""
-        record = self.record
-        slopes = record.by_variables(value, self._expansions)
-        return functools.reduce(record.add, (record.multiply(s, v[i]) for i, s in slopes.items()), record.zero)
+    def _slopes(self, value: int, along: dict[int, Expansion]) -> list[int]:
+        """Slopes (n,) of a value by the coordinates, or by their velocities, as nodes."""
+        found = self.record.by_variables(value, along)
+        return [found.get(i, self.record.zero) for i in range(self.shape.size)]
+
+    def _dot(self, a: list[int], b: list[int]) -> int:
+        return int((Recorded(self.record, a) @ Recorded(self.record, b)).nodes)
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a.
 
         ``M a + (dp/dx) v + dT/dx`` is the slope of ``(dT/dx) v + p a`` by velocities: one of a number in place of n.
         """
-        record, out = self.record, []
-        by_x = record.by_variables(self.values[0], self._expansions)
-        rate = [record.multiply(slope, v[j]) for j, slope in by_x.items()]
-        rate += [record.multiply(p[i], acceleration) for i, acceleration in enumerate(a)]
-        along = record.by_variables(functools.reduce(record.add, rate, record.zero), rates)
-        for i in range(len(p)):
-            slope = by_x.get(i, record.zero)
-            out.append(record.subtract(along.get(i, record.zero), record.add(slope, slope)))
+        by_x = self._slopes(self.values[0], self._expansions)
+        along = self._slopes(self._dot(by_x + p[: len(a)], v + a), rates)
+        by_x, along, p, v = (Recorded(self.record, nodes) for nodes in (by_x, along, p, v))
+        out = (along - 2.0 * by_x).nodes
         for first in range(3, 6 * self.shape.frames, 6):
-            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-                for one, two, sign in ((j, k, record.subtract), (k, j, record.add)):
-                    out[first + i] = sign(out[first + i], record.multiply(v[first + one], p[first + two]))
-        return out
+            turn = slice(first, first + 3)
+            out[turn] = (Recorded(self.record, out[turn]) - np.cross(v[turn], p[turn])).nodes
+        return out.tolist()
 
-    def _masses(self, rates: dict[int, Expansion]) -> list[int]:
-        """Second derivatives (n, n) of a coenergy by velocities, as nodes in rows."""
+    def _curvatures(self, value: int, along: dict[int, Expansion]) -> list[int]:
+        """Second derivatives (n, n) of a value by the coordinates, or by their velocities, as nodes in rows."""
         n = self.shape.size
         out = [self.record.zero] * (n * n)
-        for (i, j), node in self.record.hessian(self.values[0], rates).items():
+        for (i, j), node in self.record.hessian(value, along).items():
             out[n * i + j] = out[n * j + i] = node
         return out
 
@@ -183,13 +175,10 @@ class Law:
         """Whether the program of an order has been made."""
         return order in self._programs
 
-    @property
-    def branches(self) -> bool:
-        """Whether the law asks conditions that depend on its inputs."""
-        return bool(self.record.guards)
-
     def serves(self, inputs: np.ndarray) -> np.ndarray:
         """Whether the conditions answer as where the law was recorded, for each row (E, i) of inputs."""
+        if not self.record.guards:
+            return np.ones(len(inputs), dtype=bool)
         answers = np.array(list(self.record.guards.values()))
         if self._conditions is None:
             self._conditions = self.record.program((v, k) for k, v in enumerate(self.record.guards))
@@ -201,28 +190,20 @@ class Law:
         return self.record.program((v, k) for k, v in enumerate(nodes)).run(inputs, len(nodes))
 
     def _program(self, order: int) -> Program:
-        """The program of values and derivatives up to an order; -1 for one value and its rounding."""
+        """The program of values and derivatives up to an order; -1 for what is compared, and its rounding."""
         if order not in self._programs:
-            record, n, m = self.record, self.shape.size, self.shape.values
-            outputs = [(v, r) for r, v in enumerate(self.values)]
+            outputs = list(self.values)
             if order < 0:
                 outputs = outputs[: self._compared]
-                outputs += [(record.rounding(v), m + r) for v, r in outputs]
+                outputs += [self.record.rounding(v) for v in outputs]
             if order >= 1:
-                for r, v in enumerate(self.values):
-                    slopes = record.by_variables(v, self._expansions)
-                    outputs += [(node, m + r * n + i) for i, node in slopes.items()]
-            if order == 2:
-                outputs += [(node, m + m * n + i * n + j) for i, j, node in self._second()]
-            self._programs[order] = record.program((v, c) for v, c in outputs if v != record.zero)
+                outputs += [slope for v in self.values for slope in self._slopes(v, self._expansions)]
+            if order == 2 and self._by_rates:
+                outputs += [slope for v in self.values[-self.shape.size :] for slope in self._slopes(v, self._by_rates)]
+            elif order == 2:
+                outputs += self._curvatures(self._total, self._expansions)
+            self._programs[order] = self.record.program((v, k) for k, v in enumerate(outputs) if v != self.record.zero)
         return self._programs[order]
-
-    def _second(self) -> Iterator[tuple[int, int, int]]:
-        """Entries i, j of the second derivatives, or of what a power has in their place, as nodes."""
-        for i, value in enumerate(self.values[-self.shape.size :]) if self._by_rates else ():
-            yield from ((i, j, node) for j, node in self.record.by_variables(value, self._by_rates).items())
-        for (i, j), node in self.record.hessian(self._total, self._expansions).items():
-            yield from [(i, j, node), (j, i, node)][: 1 + (i != j)]
 
     def run(self, inputs: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n), of orders that are not asked for empty."""
@@ -233,8 +214,9 @@ class Law:
 
     def agrees(self, inputs: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether the record gives the same values (E, m) as the law itself, to rounding; the first ones are enough."""
-        out, count = self._program(-1).run(inputs, 2 * self.shape.values), values.shape[1]
-        found, rounding = bounded(out[:, :count]), out[:, self.shape.values : self.shape.values + count]
+        own, count = self._compared, values.shape[1]
+        out = self._program(-1).run(inputs, 2 * own)
+        found, rounding = bounded(out[:, :count]), out[:, own : own + count]
         with np.errstate(invalid="ignore"):
             same = (np.abs(found - values) <= rounding) | (np.isnan(found) & np.isnan(values)) | (found == values)
         return same.all(axis=1)

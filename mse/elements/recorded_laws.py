@@ -130,7 +130,7 @@ class Branches:
             except Exception as error:  # derivatives of higher order may be too long
                 self.refused = _told(error)
                 return
-            served = law.serves(columns[left]) if law.branches else np.ones(len(left), dtype=bool)
+            served = law.serves(columns[left])
             yield law, number, left[served]
             left, number = left[~served], number + 1
 
@@ -189,9 +189,8 @@ class Together:
         self.objects, self.law, self.shape = list(objects), law, shape
         self._records: list[Branches] = []
         self._which: np.ndarray | None = None  # records of each object, or one of the two above
-        self._only: Law | None = (
-            None  # the record that all objects have, if it is their only one and agrees with their law
-        )
+        # the record that all objects have, if it is their only one and agrees with their law
+        self._only: Law | None = None
         self.refused: dict[str, None] = {}  # reasons
 
     def __reduce__(self):
@@ -252,7 +251,7 @@ class Together:
         only = self._only
         if only is not None and only.ready(order) and not self._laws.renewed() and self._version == self._laws.changes:
             columns = np.concatenate([rows, given, self._parameters[0][part]], axis=1)
-            if not only.branches or only.serves(columns).all():
+            if only.serves(columns).all():
                 return only.run(columns, order)
         numbers, places = np.arange(len(self.objects))[part], np.concatenate([rows, given], axis=1)
         found = [] if self._by_differences else self._by_records(places, order, numbers)
