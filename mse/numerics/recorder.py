@@ -65,7 +65,7 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
 
     def angle_over_sine(self) -> Recorded:
         """``arccos(c)/sqrt(1 - c^2)`` of one number c."""
-        return Recorded(self.record, self.record.angle(int(self.nodes)))
+        return Recorded(self.record, self.record.function(m.ANGLE, int(self.nodes), self.record.zero))
 
     # -- what is asked ----------------------------------------------------------------------------------------
     def __bool__(self) -> bool:

@@ -128,7 +128,7 @@ def test_angle_over_sine_and_its_derivatives(c):
     """arccos(c)/sqrt(1 - c^2) = 2F1(1, 1; 3/2; (1 - c)/2), to four derivatives, across the switch to its series."""
     record = Record()
     (x,) = record.inputs(1, 0)
-    nodes = [record.angle(x)]
+    nodes = [record.function(machine.ANGLE, x, record.zero)]
     for _ in range(4):
         nodes += record.along(nodes[-1:], {x: record.one})
     found = record.program((v, k) for k, v in enumerate(nodes)).run(np.array([[c]]), 5)[0]
