@@ -56,12 +56,8 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         return np.dot(self, other)
 
     def sum(self, axis=None) -> Recorded:
-        axes = range(self.ndim) if axis is None else [int(a) % max(self.ndim, 1) for a in np.atleast_1d(axis)]
-        kept = [k for k in range(self.ndim) if k not in axes]
-        rows = self.nodes.transpose(*kept, *axes).reshape(*(self.shape[k] for k in kept), -1)
-        shape, rows = rows.shape[:-1], rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1]).tolist()
-        totals = [functools.reduce(self.record.add, row, self.record.zero) for row in rows]
-        return Recorded(self.record, np.array(totals, dtype=int).reshape(shape))
+        add = np.frompyfunc(self.record.add, 2, 1, identity=self.record.zero)
+        return Recorded(self.record, add.reduce(self.nodes, axis=axis, dtype=object))
 
     def angle_over_sine(self) -> Recorded:
         """``arccos(c)/sqrt(1 - c^2)`` of one number c."""
@@ -149,10 +145,7 @@ def _plainly(function: Callable, name: str, args, kwargs) -> Any:
 
 def _elementwise(record: Record, rule: Callable, *arrays) -> Recorded:
     given = [nodes_of(record, x) for x in arrays]
-    shape = np.broadcast_shapes(*(x.shape for x in given))
-    columns = [(x if x.shape == shape else np.broadcast_to(x, shape)).ravel().tolist() for x in given]
-    found = [rule(record, *row) for row in zip(*columns, strict=True)]
-    return Recorded(record, np.array(found, dtype=np.int64).reshape(shape))
+    return Recorded(record, np.frompyfunc(functools.partial(rule, record), len(given), 1)(*given))
 
 
 def _of(operation: int) -> Callable:
@@ -208,6 +201,9 @@ _UFUNCS: dict[np.ufunc, Callable] = {
 }  # fmt: skip
 
 
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # axes after each axis
+
+
 def _array(x):
     return x if hasattr(x, "ndim") else np.asarray(x)
 
@@ -226,24 +222,9 @@ def dot(a, b):
     return a * b if a.ndim == 0 or b.ndim == 0 else matmul(a, b)
 
 
-def _inner(a, b):
-    a, b = _array(a), _array(b)
-    if b.ndim == 2:
-        return matmul(a, b.T) if a.ndim == 2 else matmul(b, a)
-    return dot(a, b)
-
-
-def _trace(a):
-    if a.ndim != 2:
-        raise Unrecordable("uses numpy.trace of more than two dimensions")
-    n = min(a.shape)
-    return a[np.arange(n), np.arange(n)].sum()
-
-
 def _cross(a, b):
     a, b = _array(a), _array(b)
-    parts = [a[..., (i + 1) % 3] * b[..., (i + 2) % 3] - a[..., (i + 2) % 3] * b[..., (i + 1) % 3] for i in range(3)]
-    return np.stack(parts, axis=-1)
+    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def _norm(x, ord=None, axis=None):
@@ -252,21 +233,21 @@ def _norm(x, ord=None, axis=None):
     return np.sqrt((x * x).sum(axis))
 
 
-def _hstack(items):
-    return np.concatenate([x if hasattr(x, "ndim") and x.ndim else np.atleast_1d(x) for x in items])
-
-
 def _record_of(items) -> Record:
     return next(x.record for x in items if isinstance(x, Recorded))
 
 
-def _joined(join: Callable) -> Callable:
-    def joined(items, axis=0):
-        items = list(items)
-        record = _record_of(items)
-        return Recorded(record, join([nodes_of(record, x) for x in items], axis=axis))
+def _moved(function: Callable) -> Callable:
+    """A function that only moves entries, of an array or of several."""
 
-    return joined
+    def moved(given, *args, **kwargs):
+        if isinstance(given, Recorded):
+            return Recorded(given.record, function(given.nodes, *args, **kwargs))
+        given = list(given)
+        record = _record_of(given)
+        return Recorded(record, function([nodes_of(record, x) for x in given], *args, **kwargs))
+
+    return moved
 
 
 def _where(condition, a, b):
@@ -289,10 +270,10 @@ def _first(better: Callable) -> Callable:
 
 
 _FUNCTIONS: dict[Callable, Callable] = {
-    np.dot: dot, np.inner: _inner, np.vdot: lambda a, b: (_array(a) * _array(b)).sum(), np.cross: _cross,
-    np.outer: lambda a, b: _array(a)[:, None] * _array(b), np.linalg.norm: _norm, np.trace: _trace,
-    np.sum: lambda x, axis=None: x.sum(axis), np.transpose: lambda x: x.T, np.hstack: _hstack,
-    np.stack: _joined(np.stack), np.concatenate: _joined(np.concatenate), np.where: _where,
+    **{function: _moved(function) for function in (np.stack, np.concatenate, np.hstack, np.transpose, np.diagonal)},
+    np.dot: dot, np.inner: lambda a, b: dot(a, _array(b).T), np.vdot: lambda a, b: (_array(a) * _array(b)).sum(),
+    np.cross: _cross, np.outer: lambda a, b: _array(a)[:, None] * _array(b), np.linalg.norm: _norm,
+    np.trace: lambda a: np.diagonal(a).sum(-1), np.sum: lambda x, axis=None: x.sum(axis), np.where: _where,
     np.any: lambda x: any(map(bool, _flat(x))), np.all: lambda x: all(map(bool, _flat(x))),
     np.argmax: _first(operator.gt), np.argmin: _first(operator.lt),
 }  # fmt: skip
