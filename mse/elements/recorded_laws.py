@@ -187,11 +187,7 @@ class Together:
 
     def __init__(self, objects: Sequence, law: str, shape: Shape):
         self.objects, self.law, self.shape = list(objects), law, shape
-        self._records: list[Branches] = []
-        self._which: np.ndarray | None = None  # records of each object, or one of the two above
-        # the record that all objects have, if it is their only one and agrees with their law
-        self._only: Law | None = None
-        self.refused: dict[str, None] = {}  # reasons
+        self._begin(-1)
 
     def __reduce__(self):
         return Together, (self.objects, self.law, self.shape)  # other processes record again
@@ -207,19 +203,23 @@ class Together:
     def changed(self, numbers: Sequence[int], objects: Sequence) -> Together:
         """The same with some other objects in the place of those numbered."""
         new = Together(objects, self.law, self.shape)
-        if self._which is not None:
-            new._records, new._which, new._checked = list(self._records), self._which.copy(), self._checked.copy()
-            new._parameters, new.refused = [p.copy() for p in self._parameters], dict(self.refused)
-            new._version = self._version
-            new._which[list(numbers)] = _UNREAD
+        new._version, new._records, new.refused = self._version, list(self._records), dict(self.refused)
+        new._which, new._checked = self._which.copy(), self._checked.copy()
+        new._parameters = [p.copy() for p in self._parameters]
+        new._which[list(numbers)] = _UNREAD
         return new
 
-    def _begin(self, laws: Laws) -> None:
+    def _begin(self, version: int) -> None:
+        """Forget all records; ``version`` counts the changes of what the law reads."""
         count = len(self.objects)
-        self._version, self._records, self.refused, self._only = laws.changes, [], {}, None
-        self._which = np.full(count, _UNREAD)
+        self._version = version
+        self._records: list[Branches] = []
+        self._parameters: list[np.ndarray] = []  # of the objects that have each of these
+        self._which = np.full(count, _UNREAD)  # records of each object, or one of the two above
         self._checked = np.zeros((count, 1), dtype=bool)  # whether a way of an object agrees with its law
-        self._parameters: list[np.ndarray] = []
+        # the record that all objects have, if it is their only one and agrees with their law
+        self._only: Law | None = None
+        self.refused: dict[str, None] = {}  # reasons
 
     def _read(self, numbers: Sequence[int]) -> None:
         """Find the records and the parameters of some objects."""
@@ -257,10 +257,8 @@ class Together:
         found = [] if self._by_differences else self._by_records(places, order, numbers)
         if len(found) == 1 and len(found[0][0]) == len(numbers):
             return found[0][1]
-        left = np.ones(len(numbers), dtype=bool)
-        for here, _ in found:
-            left[here] = False
-        found += [([k], self.alone(self.objects[numbers[k]], places[k], order)) for k in np.flatnonzero(left)]
+        left = set(range(len(numbers))).difference(*(here.tolist() for here, _ in found))
+        found += [([k], self.alone(self.objects[numbers[k]], places[k], order)) for k in sorted(left)]
         m, n = self.shape.values, self.shape.size
         sizes = (m,), (m * (order > 0), n), (n * (order > 1), n)
         out = tuple(np.zeros((len(numbers), *size)) for size in sizes)
@@ -276,8 +274,8 @@ class Together:
     def _by_records(self, places: np.ndarray, order: int, numbers: np.ndarray) -> list[tuple[np.ndarray, tuple]]:
         """What records give, with the rows of the objects that these serve."""
         laws, out = self._laws, []
-        if laws.renewed() or self._which is None or self._version != laws.changes:
-            self._begin(laws)
+        if laws.renewed() or self._version != laws.changes:
+            self._begin(laws.changes)
         self._read(numbers[self._which[numbers] == _UNREAD].tolist())
         for at, records in enumerate(self._records):
             here = np.flatnonzero(self._which[numbers] == at)
