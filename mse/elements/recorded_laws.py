@@ -87,20 +87,6 @@ class Laws:
         # what has an identity in the key stays alive
         return self.found.setdefault(tuple(key), (Branches(self, shape, layout), held))[0]
 
-    def recorded(self, obj, shape: Shape, layout: Layout, place: np.ndarray, order: int) -> Law:
-        """The record of an object's law at a place, for an order; Unrecordable where it cannot be made."""
-        try:
-            with np.errstate(all="ignore"):
-                found = Law(obj, self.law, shape, layout, place)
-                found.prepare(order)
-        except Exception as error:
-            raise Unrecordable(_told(error)) from error
-        changed = [source.name for source in self.sources if source.changed]
-        if changed:  # by the law itself, as it would at every call
-            self.refused, self.sources = f"changes {changed[0]}", []
-            raise Unrecordable(self.refused)
-        return found
-
 
 class Branches:
     """The records of a law for all ways through what it asks."""
@@ -135,16 +121,23 @@ class Branches:
             left, number = left[~served], number + 1
 
     def _one_more(self, columns: np.ndarray, obj, most: int, order: int) -> bool:
-        """Make a record that serves an object's inputs (i,), and tell whether that could be."""
+        """Make a record that serves an object's inputs (i,), for an order, and tell whether that could be."""
         if self.refused or len(self.laws) >= most:
             return False
         place = columns[: len(columns) - len(self.parameters(obj))]
         try:
-            law = self._owner.recorded(obj, self._shape, self._layout, place, order)
+            with np.errstate(all="ignore"):
+                law = Law(obj, self._owner.law, self._shape, self._layout, place)
+                law.prepare(order)
             if not law.serves(columns[None])[0]:
                 raise Unrecordable("asks conditions that answer otherwise when they are asked again")
-        except Unrecordable as error:
-            self.refused = str(error)
+        except Exception as error:
+            self.refused = _told(error)
+            return False
+        changed = [source.name for source in self._owner.sources if source.changed]
+        if changed:  # by the law itself, as it would at every call
+            self.refused = self._owner.refused = f"changes {changed[0]}"
+            self._owner.sources = []
             return False
         self.laws.append(law)
         return True
