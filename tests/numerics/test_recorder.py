@@ -57,6 +57,14 @@ def test_accumulating_in_place(change):
     agrees(formula, POINT)
 
 
+def test_what_changes_in_place_leaves_what_it_came_from():
+    record, inputs, _ = recorded(lambda x: x, 4)
+    x = Recorded(record, inputs)
+    for copied in (+x, x[:], x.T, np.transpose(x)):
+        copied += 1.0
+        assert x.nodes.tolist() == inputs
+
+
 SELECTIONS = {
     "root": lambda x, s: np.where(s > 0.0, np.sqrt(x), 0.0),
     "logarithm": lambda x, s: np.where(s > 0.0, x * np.log(x), x**2),
