@@ -34,6 +34,12 @@ class Shape(NamedTuple):
         """Number of coordinates."""
         return 6 * self.frames + self.inner
 
+    def of(self, law: str) -> Shape:
+        """The same with as many values as a law has by its number of coordinates; one by default."""
+        n = self.size
+        count = {"power": n, "momenta": 1 + n, "inertia": 1 + n, "drag": 1 + n, "motion": 1 + n + n * n}
+        return self._replace(values=count.get(law, 1))
+
     def given(self, law: str) -> int:
         """How many numbers a law is given besides: gravity, multipliers, or velocities (of "power" virtual and actual ones, of
         "inertia" velocities and accelerations)."""

@@ -107,8 +107,7 @@ def _at_rest(
     These are d = 4 in various directions, and one where nothing is compared: beside steady flows, and for momenta.
     """
     rows, shape = rows_of(places), Shape(len(objects[0].frame_names), len(objects[0].coordinate_names))
-    n = shape.size
-    together = Together(objects, law, shape._replace(values={"power": n, "momenta": 1 + n}.get(law, 1)))
+    together, n = Together(objects, law, shape.of(law)), shape.size
     count, order = shape.given(law), 1 if law == "momenta" else 2
     together.evaluate(rows, directions(count)[0], 0)  # records are compared with the law where it has values
     found = []
