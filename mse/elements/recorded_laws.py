@@ -384,12 +384,12 @@ def with_power(obj, frames, q, order: int, found):
     energy, gradient, stiffness = found
     if order == 0 or not obj.has_field():
         return found
-    n = 6 * len(frames) + len(q)
-    if not obj.defines("power"):  # and nothing flows
-        return energy, gradient, np.concatenate([np.zeros((1, n, n)), *([stiffness] if obj.has_energy() else [])])
-    together = Together([obj], "power", Shape(len(frames), len(q), n))
-    forces, field = power_forces(together, rows_of([(frames, q)]), order)
-    return energy, gradient - forces[0], np.concatenate([field, *([stiffness] if obj.has_energy() else [])])
+    shape = Shape(len(frames), len(q)).of("power")
+    field = np.zeros((1, shape.size, shape.size))  # where nothing flows
+    if obj.defines("power"):
+        forces, field = power_forces(Together([obj], "power", shape), rows_of([(frames, q)]), order)
+        gradient = gradient - forces[0]
+    return energy, gradient, np.concatenate([field, stiffness]) if obj.has_energy() else field
 
 
 def power_forces(
