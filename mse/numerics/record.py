@@ -266,9 +266,19 @@ class Record:
         return out
 
     def hessian(self, output: int, expansions: Mapping[int, Expansion]) -> dict[tuple[int, int], int]:
-        """Second derivatives of a node by the variables i <= j that its inputs depend on, as nodes, without zeros."""
-        edges = _Edges(self)
+        """Second derivatives of a node by the variables i <= j that its inputs depend on, as nodes, without zeros.
+
+        Operations are eliminated from the last to the first: second derivatives by a node become those by its operands.
+        """
+        rows: dict[int, dict[int, int]] = {}  # by pairs of nodes, and of variables as ~i; each stands in both rows
         slopes = {output: self.one}
+
+        def join(p: int, q: int, x: int) -> None:
+            if x != self.zero:
+                row = rows.setdefault(p, {})
+                row[q] = self.add(row.get(q, self.zero), x)
+                rows.setdefault(q, {})[p] = row[q]
+
         for v in range(output, -1, -1):
             if v not in slopes:
                 continue
@@ -280,12 +290,22 @@ class Record:
                 first, second = self.local(v)
                 first = [(p, slope) for p, slope in first if self.varies[p]]
                 second = [(p, q, x) for p, q, x in second if self.varies[p] and self.varies[q]]
-            edges.push(v, first)
+            row = rows.pop(v, {})
+            own = row.pop(v, self.zero)
+            for w, x in row.items():
+                del rows[w][v]
+                for p, slope in first:
+                    y = self.times(x, slope)
+                    join(p, w, self.multiply(self.two, y) if p == w else y)
+            for k, (p, slope) in enumerate(first) if own != self.zero else ():
+                y = self.times(own, slope)
+                for q, other in first[k:]:
+                    join(p, q, self.times(y, other))
             for p, q, curvature in second:
-                edges.add(p, q, self.times(slopes[v], curvature))
+                join(p, q, self.times(slopes[v], curvature))
             for p, slope in first:
                 slopes[p] = self.add(slopes.get(p, self.zero), self.times(slopes[v], slope))
-        return {(~i, ~j): x for i, row in edges.rows.items() for j, x in row.items() if i < 0 and j < 0 and ~i <= ~j}
+        return {(~i, ~j): x for i, row in rows.items() for j, x in row.items() if i < 0 and j < 0 and ~i <= ~j}
 
     def along(self, outputs: Iterable[int], direction: Mapping[int, int]) -> list[int]:
         """Derivatives of nodes along a direction, which is given by input; components are nodes.
@@ -323,38 +343,3 @@ class Record:
             if not found.loaded.isdisjoint(columns):
                 found.outside.append((self.program((v, k) for k, v in enumerate(given)), len(given), function, columns))
         return found
-
-
-class _Edges:
-    """Second derivatives of an output by pairs of nodes, while operations are eliminated from the last to the first."""
-
-    def __init__(self, record: Record):
-        self.record = record
-        self.rows: dict[int, dict[int, int]] = {}
-
-    def add(self, p: int, q: int, x: int) -> None:
-        """Add to the derivative by a pair; both nodes' rows store it."""
-        record = self.record
-        if x == record.zero:
-            return
-        row = self.rows.setdefault(p, {})
-        row[q] = record.add(row.get(q, record.zero), x)
-        if p != q:
-            self.rows.setdefault(q, {})[p] = row[q]
-
-    def push(self, v: int, slopes: Slopes) -> None:
-        """Replace derivatives by a node with derivatives by its operands."""
-        record = self.record
-        row = self.rows.pop(v, {})
-        own = row.pop(v, None)
-        for w, x in row.items():
-            del self.rows[w][v]
-            for p, slope in slopes:
-                y = record.times(x, slope)
-                self.add(p, w, record.multiply(record.two, y) if p == w else y)
-        if own is None:
-            return
-        for k, (p, slope) in enumerate(slopes):
-            y = record.times(own, slope)
-            for q, other in slopes[k:]:
-                self.add(p, q, record.times(y, other))
