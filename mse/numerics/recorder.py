@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -240,14 +239,9 @@ def _flat(x: Recorded) -> list[Recorded]:
     return [Recorded(x.record, node) for node in x.nodes.ravel()]
 
 
-def _first(better: Callable) -> Callable:
-    """The place of the best entry, decided by recorded conditions."""
-
-    def place(x):
-        entries = _flat(x)
-        return functools.reduce(lambda k, i: i if better(entries[i], entries[k]) else k, range(len(entries)))
-
-    return place
+def _asked(function: Callable) -> Callable:
+    """A function that compares entries, each of which is asked."""
+    return lambda x: int(function(np.array(_flat(x), dtype=object)))
 
 
 _FUNCTIONS: dict[Callable, Callable] = {
@@ -256,5 +250,5 @@ _FUNCTIONS: dict[Callable, Callable] = {
     np.cross: _cross, np.outer: lambda a, b: _array(a)[:, None] * _array(b), np.linalg.norm: _norm,
     np.trace: lambda a: np.diagonal(a).sum(-1), np.sum: lambda x, axis=None: x.sum(axis), np.where: _by_nodes(Record.select),
     np.any: lambda x: any(map(bool, _flat(x))), np.all: lambda x: all(map(bool, _flat(x))),
-    np.argmax: _first(operator.gt), np.argmin: _first(operator.lt),
+    np.argmax: _asked(np.argmax), np.argmin: _asked(np.argmin),
 }  # fmt: skip
