@@ -3,7 +3,8 @@
 A formula is recorded by running it once with :class:`mse.numerics.recorder.Recorded` arrays.  Equal operations become one node,
 so common subexpressions are shared.  Gradients use a reverse sweep, Hessians edge pushing (R. M. Gower, M. P. Mello, "A new
 framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), directional derivatives a forward sweep.  All
-write nodes into the same record, so derivatives can be differentiated again.
+write nodes into the same record, so derivatives can be differentiated again.  Hessians as gradients of gradients would need no
+rules for second derivatives, but take 1.6 times as many operations (13 variables: 1424 in place of 877).
 
 Why not a library (``benchmarks/derivatives.py``: energy, 12 slopes and 78 second derivatives of 1,000 elements between two
 frames on one processor, with the same numbers by all): JAX 0.10 takes 9 to 11 s to compile such a law, in each process again, and
