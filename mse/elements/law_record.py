@@ -187,13 +187,12 @@ class Law:
             return np.ones(len(inputs), dtype=bool)
         answers = np.array(list(self.record.guards.values()))
         if self._conditions is None:
-            self._conditions = self.record.program((v, k) for k, v in enumerate(self.record.guards))
-        return ((self._conditions.run(inputs, len(answers)) != 0.0) == answers).all(axis=1)
+            self._conditions = self.record.program(self.record.guards)
+        return ((self._conditions.run(inputs) != 0.0) == answers).all(axis=1)
 
     def switches(self, inputs: np.ndarray) -> np.ndarray:
         """Numbers (E, switches) that change their sign where another record begins to serve; see :meth:`Record.switches`."""
-        nodes = self.record.switches()
-        return self.record.program((v, k) for k, v in enumerate(nodes)).run(inputs, len(nodes))
+        return self.record.program(self.record.switches()).run(inputs)
 
     def _program(self, order: int) -> Program:
         """The program of values and derivatives up to an order; -1 for what is compared, and its rounding."""
@@ -208,21 +207,20 @@ class Law:
                 outputs += [slope for v in self.values[-self.shape.size :] for slope in self._slopes(v, self._by_rates)]
             elif order == 2:
                 outputs += self._curvatures(self._total, self._expansions)
-            self._programs[order] = self.record.program((v, k) for k, v in enumerate(outputs) if v != self.record.zero)
+            self._programs[order] = self.record.program(outputs)
         return self._programs[order]
 
     def run(self, inputs: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n), of orders that are not asked for empty."""
         n, m = self.shape.size, self.shape.values
-        slopes, second = m + m * n, m + m * n + n * n
-        out = self._program(order).run(inputs, (m, slopes, second)[order])
-        return out[:, :m], out[:, m:slopes].reshape(len(out), -1, n), out[:, slopes:].reshape(len(out), -1, n)
+        out = self._program(order).run(inputs)
+        slopes, second = out[:, m : m + m * n], out[:, m + m * n :]
+        return out[:, :m], slopes.reshape(len(out), -1, n), second.reshape(len(out), -1, n)
 
     def agrees(self, inputs: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether the record gives the same values (E, m) as the law itself, to rounding; the first ones are enough."""
-        own, count = self._compared, values.shape[1]
-        out = self._program(-1).run(inputs, 2 * own)
-        found, rounding = bounded(out[:, :count]), out[:, own : own + count]
+        found, rounding = np.split(self._program(-1).run(inputs), 2, axis=1)
+        found, rounding = bounded(found[:, : values.shape[1]]), rounding[:, : values.shape[1]]
         with np.errstate(invalid="ignore"):
             same = (np.abs(found - values) <= rounding) | (np.isnan(found) & np.isnan(values)) | (found == values)
         return same.all(axis=1)

@@ -23,24 +23,24 @@ _OPERANDS = {INPUT: 0, CONSTANT: 0, m.SELECT: 3, NEGATE: 1, **dict.fromkeys(FUNC
 class Program:
     """Steps of the machine: from inputs (E, i) to results (E, columns)."""
 
-    def __init__(self, steps: np.ndarray, constants: np.ndarray, registers: int):
-        self.steps, self.constants, self._registers = steps, constants, registers
+    def __init__(self, steps: np.ndarray, constants: np.ndarray, registers: int, columns: int):
+        self.steps, self.constants, self._registers, self._columns = steps, constants, registers, columns
         self.loaded = set(steps[steps[:, 0] == m.LOAD, 2].tolist())  # columns of inputs that it reads
-        # for each outside function: program of its arguments, their number, the function, and the columns of its results
-        self.outside: list[tuple[Program, int, Callable, list[int]]] = []
+        # for each outside function: program of its arguments, the function, and the columns of its results
+        self.outside: list[tuple[Program, Callable, list[int]]] = []
 
     def __len__(self) -> int:
         return len(self.steps)
 
-    def run(self, inputs: np.ndarray, columns: int) -> np.ndarray:
-        """The results (E, columns); columns in which nothing is stored are zero."""
-        for program, count, function, at in self.outside:
-            found = np.array([function(*row) for row in program.run(inputs, count).tolist()]).reshape(-1, len(at))
+    def run(self, inputs: np.ndarray) -> np.ndarray:
+        """The results (E, columns)."""
+        for program, function, at in self.outside:
+            found = np.array([function(*row) for row in program.run(inputs).tolist()]).reshape(-1, len(at))
             wide = np.zeros((len(inputs), max(inputs.shape[1], at[-1] + 1)))
             wide[:, : inputs.shape[1]] = inputs
             wide[:, at] = found
             inputs = wide
-        out = np.zeros((len(inputs), columns))
+        out = np.zeros((len(inputs), self._columns))
         room = np.empty((self._registers, min(len(inputs), m.LANES)))
         m.run(self.steps, self.constants, np.ascontiguousarray(inputs, dtype=float), room, out)
         return out
@@ -77,15 +77,16 @@ def _steps(nodes: Sequence[tuple[int, int, int, int]], read: dict[int, int]) -> 
 
 
 def lowered(
-    nodes: Sequence[tuple[int, int, int, int]], constants: Mapping[int, float], outputs: Iterable[tuple[int, int]]
+    nodes: Sequence[tuple[int, int, int, int]], constants: Mapping[int, float], outputs: Sequence[int]
 ) -> Program:
-    """The program that stores pairs (node, column) in columns of its results, without nodes that they do not need.
+    """The program whose columns of results are some nodes, without nodes that they do not need; zeros are not stored.
 
     Each node has a register from its computation until it is last read; constants keep theirs.
     """
     columns: dict[int, list[int]] = {}
-    for node, column in outputs:
-        columns.setdefault(node, []).append(column)
+    for column, node in enumerate(outputs):
+        if constants.get(node) != 0.0:
+            columns.setdefault(node, []).append(column)
     steps = _steps(nodes, uses(nodes, columns))
     known = {v: k for k, v in enumerate(v for operation, v, _ in steps if operation == CONSTANT)}
     values = [*(constants[v] for v in known), -1.0, 0.0]
@@ -112,4 +113,4 @@ def lowered(
         out += [(m.STORE, column, place[v], 0, 0) for column in columns.get(v, ())]
         if v not in last and operation != CONSTANT:
             free.append(place[v])
-    return Program(np.array(out, dtype=np.uint32).reshape(-1, 5), np.array(values), most)
+    return Program(np.array(out, dtype=np.uint32).reshape(-1, 5), np.array(values), most, len(outputs))

@@ -142,7 +142,7 @@ class Record:
     def _there(self, node: int, said: str) -> float:
         if self.point is None:
             raise Unrecordable(said)
-        return float(self.program([(node, 0)]).run(np.array([self.point]), 1)[0, 0])
+        return float(self.program([node]).run(np.array([self.point]))[0, 0])
 
     def switches(self) -> list[int]:
         """For each guard that varies, a node that is positive while its answer is as at the point, and changes sign with it.
@@ -337,10 +337,10 @@ class Record:
         return self.multiply(self.constant(_MOST_ULPS * np.finfo(float).eps), total)
 
     # -- programs ---------------------------------------------------------------------------------------------
-    def program(self, outputs: Iterable[tuple[int, int]]) -> Program:
-        """The program that stores pairs (node, column) in columns of its results, without nodes that they do not need."""
-        found = lowered(self.nodes, self.constants, outputs)
+    def program(self, outputs: Iterable[int]) -> Program:
+        """The program whose columns of results are some nodes."""
+        found = lowered(self.nodes, self.constants, list(outputs))
         for function, given, columns in self._outside:
             if not found.loaded.isdisjoint(columns):
-                found.outside.append((self.program((v, k) for k, v in enumerate(given)), len(given), function, columns))
+                found.outside.append((self.program(given), function, columns))
         return found
