@@ -62,13 +62,11 @@ def by_records() -> Callable[[], list[np.ndarray]]:
     node = int(energy(np, [Recorded(record, k) for k in inputs]).nodes)
     expansions = {k: Expansion({i: record.one}) for i, k in enumerate(inputs)}
     slopes, second = record.by_variables(node, expansions), record.hessian(node, expansions)
-    pairs = [second.get((i, j), second.get((j, i))) for i, j in zip(*LOW, strict=True)]
-    outputs = [(node, 0), *((slopes[i], 1 + i) for i in range(12))]
-    outputs += [(n, 13 + k) for k, n in enumerate(pairs) if n is not None]
-    program, at = record.program(outputs), points()
+    pairs = [second.get((i, j), second.get((j, i), record.zero)) for i, j in zip(*LOW, strict=True)]
+    program, at = record.program([node, *(slopes[i] for i in range(12)), *pairs]), points()
 
     def run() -> list[np.ndarray]:
-        found = program.run(at, 91)
+        found = program.run(at)
         return [found[:, 0], found[:, 13:]]
 
     return run

@@ -25,11 +25,13 @@ def derivatives(formula: Callable, points: np.ndarray) -> tuple[np.ndarray, np.n
     n = points.shape[1]
     record, inputs, nodes = recorded(formula, n)
     expansions = {v: Expansion({k: record.one}) for k, v in enumerate(inputs)}
-    wide, outputs = 1 + n + n * n, []
+    wide = 1 + n + n * n
+    outputs = [record.zero] * (nodes.size * wide)
     for k, node in enumerate(nodes.ravel().tolist()):
-        outputs.append((node, k * wide))
-        outputs += [(x, k * wide + 1 + i) for i, x in record.by_variables(node, expansions).items()]
+        outputs[k * wide] = node
+        for i, x in record.by_variables(node, expansions).items():
+            outputs[k * wide + 1 + i] = x
         for (i, j), x in record.hessian(node, expansions).items():
-            outputs += [(x, k * wide + 1 + n + i * n + j), (x, k * wide + 1 + n + j * n + i)]
-    out = record.program(dict.fromkeys(outputs)).run(points, nodes.size * wide).reshape(len(points), *nodes.shape, wide)
+            outputs[k * wide + 1 + n + i * n + j] = outputs[k * wide + 1 + n + j * n + i] = x
+    out = record.program(outputs).run(points).reshape(len(points), *nodes.shape, wide)
     return out[..., 0], out[..., 1 : 1 + n], out[..., 1 + n :].reshape(*out.shape[:-1], n, n)

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..elements import laws, velocity_laws
 from ..elements.base import MObject
-from ..elements.differentiation import CALLED
 from ..elements.law_record import Places, Shape
 from ..elements.recorded_laws import Together
 from ..kernels.rotations import turn_all
@@ -41,15 +40,11 @@ class GroupInertia:
         self._by_kernels = self.cls.mass_kernel is not None and self.cls.inertia_kernel is not None
         self._own = None if self.cls.moving is None else self.cls.moving(self.objects)
         self._records: dict[str, Together] = {}
-        n = self.shape.size
-        for law, values in {"motion": 1 + n + n * n, "dissipation": 1, "power": n}.items():
-            if self.cls.defines(CALLED.get(law, law)):
-                self._records[law] = Together(self.objects, law, self.shape._replace(values=values))
 
-    def recorded(self, law: str, values: int) -> Together:
+    def recorded(self, law: str) -> Together:
         """The records of a law of all elements, kept for the next moment: each is compared with its law only once."""
-        if law not in self._records or self._records[law].shape.values != values:
-            self._records[law] = Together(self.objects, law, self.shape._replace(values=values))
+        if law not in self._records:
+            self._records[law] = Together(self.objects, law, self.shape.of(law))
         return self._records[law]
 
     def _places(self, at: Configuration) -> Places:
@@ -87,7 +82,7 @@ class GroupInertia:
 
     def _by_coenergy(self, rows: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n = self.shape.size
-        values = self._records["motion"].evaluate(rows, velocities, 0)[0]
+        values = self.recorded("motion").evaluate(rows, velocities, 0)[0]
         return values[:, 1 + n :].reshape(-1, n, n), values[:, 1 : 1 + n]
 
     def _mass_matrices(self, at: Configuration) -> np.ndarray:
@@ -146,7 +141,7 @@ class GroupInertia:
         """Forces (E, n) of dampings at velocities (E, n)."""
         g, cls = self.group, self.cls
         if cls.damping_kernel is None and cls.defines("dissipation"):
-            return -self._records["dissipation"].evaluate(self._rows(at), velocities, 1)[1][:, 0]
+            return -self.recorded("dissipation").evaluate(self._rows(at), velocities, 1)[1][:, 0]
         if cls.damping_kernel is not None:
             matrices = cls.damping_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
         elif cls.defines("damping_matrix"):
@@ -158,7 +153,7 @@ class GroupInertia:
     def powers(self, at: Configuration, velocities: np.ndarray) -> np.ndarray:
         """Forces (E, n) of powers at velocities (E, n)."""
         given = np.hstack([np.zeros_like(velocities), velocities])
-        return self._records["power"].evaluate(self._rows(at), given, 0)[0]
+        return self.recorded("power").evaluate(self._rows(at), given, 0)[0]
 
     def velocity_forces(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What velocities (E, n) change in the forces: of dampings (E, n), and of powers (E, n)."""

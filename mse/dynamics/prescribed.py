@@ -105,9 +105,9 @@ class Signal:
         if isinstance(found, Recorded) and found.nodes.size == 1:
             u = int(found.nodes.item())
             by_time = {t: Expansion({0: record.one})}
-            nodes = u, record.by_variables(u, by_time).get(0), record.hessian(u, by_time).get((0, 0))
-            program = record.program((v, k) for k, v in enumerate(nodes) if v is not None)
-            three = tuple(program.run(np.array([[time]]), 3)[0].tolist())
+            rate = record.by_variables(u, by_time).get(0, record.zero)
+            acceleration = record.hessian(u, by_time).get((0, 0), record.zero)
+            three = tuple(record.program([u, rate, acceleration]).run(np.array([[time]]))[0].tolist())
         else:
             three = number(self._label, f"{self._name} at t = {time:g} s", found), 0.0, 0.0
         if not np.isfinite(three).all():

@@ -104,9 +104,8 @@ def _slow(v: np.ndarray) -> np.ndarray:
 
 def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Slopes (E, n, n) of forces by positions and by velocities, by records of a law."""
-    n = part.shape.size
     first = 0 if law == "power" else 1  # before its forces stands a coenergy or content
-    _, by_x, by_v = part.recorded(law, first + n).evaluate(rows_of(part._places(at)), given, 2)
+    _, by_x, by_v = part.recorded(law).evaluate(rows_of(part._places(at)), given, 2)
     return tuple(np.where(np.abs(x) <= VANISHED, 0.0, x) for x in (by_x[:, first:], by_v))
 
 

@@ -65,12 +65,10 @@ class Whole:
         self.binds = bool(bound) and all(map(_holds, bound))
         of["constraint"] = [el for g in bound for el in g.elements] if self.binds else []
         self._own = _Together(topology, of)
-        units, n = topology.units - 1, topology.size
-        rows = sum(g.constraint_count * len(g.elements) for g in bound)
-        values = {"energy": 1, "motion": 1 + n + n * n, "dissipation": 1, "power": n, "bends": rows}
-        values |= {"inertia": 1 + n, "drag": 1 + n, "constraint": rows, "rates": rows}
-        self._shapes = {law: Shape(units, topology.internal, count) for law, count in values.items()}
-        self._laws: dict[str, list[Law]] = {law: [] for law in values}
+        shape = Shape(topology.units - 1, topology.internal, sum(g.constraint_count * len(g.elements) for g in bound))
+        self._shapes = dict.fromkeys(("constraint", "rates", "bends"), shape)
+        self._shapes |= {law: shape.of(law) for law in ("energy", "motion", "dissipation", "power", "inertia", "drag")}
+        self._laws: dict[str, list[Law]] = {law: [] for law in self._shapes}
         self._has = {law for law, elements in of.items() if elements}
 
     @classmethod
@@ -87,7 +85,7 @@ class Whole:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (k, m), slopes (k, m, n) and second derivatives (k, n, n) of a law at places (k, i), as ``given`` (k, g)."""
         rows, known = np.concatenate([places, given], axis=1), self._laws[law]
-        found = next((own for own in known if not own.branches or own.serves(rows).all()), None)
+        found = next((own for own in known if own.serves(rows).all()), None)
         if found is not None:
             return found.run(rows, order)
         if len(rows) > 1:

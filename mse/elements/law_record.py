@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,20 +15,7 @@ from ..validation.arguments import LARGEST
 from .differentiation import CALLED, FramePose, Given, moving
 
 MATRICES = ("mass_matrix", "damping_matrix")
-OF_VELOCITIES = (
-    "kinetic",
-    "dissipation",
-    "power",
-    "momenta",
-    "motion",
-    "inertia",
-    "drag",
-    "flow_constraint",
-    "coenergy",
-    "bends",
-    "rates",
-    *MATRICES,
-)
+OF_PLACES = ("energy", "constraint", "measure")  # all other laws are of velocities
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -46,6 +33,12 @@ class Shape(NamedTuple):
     def size(self) -> int:
         """Number of coordinates."""
         return 6 * self.frames + self.inner
+
+    def of(self, law: str) -> Shape:
+        """The same with as many values as a law has by its number of coordinates; one by default."""
+        n = self.size
+        count = {"power": n, "momenta": 1 + n, "inertia": 1 + n, "drag": 1 + n, "motion": 1 + n + n * n}
+        return self._replace(values=count.get(law, 1))
 
     def given(self, law: str) -> int:
         """How many numbers a law is given besides: gravity, multipliers, or velocities (of "power" virtual and actual ones, of
@@ -79,7 +72,7 @@ class Law:
         self._compared = 1 if law in CALLED else shape.values
         self.record = record = Record(place)
         n, inputs = shape.size, 12 * shape.frames + shape.inner
-        given = record.inputs(shape.given(law), inputs, varies=law in OF_VELOCITIES)
+        given = record.inputs(shape.given(law), inputs, varies=law not in OF_PLACES)
         frames, q, self._expansions = _frames(record, shape)
         velocities = given[-n:] if law == "power" else given[:n]
         rates = {v: Expansion({i: record.one}) for i, v in enumerate(velocities)}
@@ -87,10 +80,6 @@ class Law:
         shadow = self._shadow(obj, inputs + len(given), layout)
         before = dict(vars(shadow))
         weights = [record.zero] * shape.values
-
-        def slopes(value: int, along: dict[int, Expansion]) -> list[int]:
-            found = record.by_variables(value, along)
-            return [found.get(i, record.zero) for i in range(n)]
 
         if law == "energy":
             total = shadow.energy(frames, q)
@@ -101,7 +90,7 @@ class Law:
             (moved, virtual), actual = (moving(frames, Recorded(record, x)) for x in np.reshape(given, (2, n)))
             (power,) = _nodes(record, shadow.power(moved, q, virtual, Given(*actual)))
             # which do not depend on virtual velocities
-            self.values = slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
+            self.values = self._slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
         elif law in MATRICES:
             matrix, v = getattr(shadow, law)(frames, q), Recorded(record, velocities)
             self.values = [record.zero] if matrix is None else _nodes(record, 0.5 * (v @ (matrix @ v)))
@@ -109,9 +98,9 @@ class Law:
         elif law in ("bends", "rates"):
             found = _nodes(record, shadow.constraint(frames, q), shape.values)
             for _ in range(2 if law == "bends" else 1):
-                found = [self._rate(value, velocities) for value in found]
+                found = [self._dot(self._slopes(value, self._expansions), velocities) for value in found]
             self.values = found
-        elif law in OF_VELOCITIES:
+        elif law not in OF_PLACES:
             moved, own = moving(frames, Recorded(record, velocities))
             count = shape.values // (1 + n) if law == "flow_constraint" else None
             self.values = _nodes(record, getattr(shadow, CALLED.get(law, law))(moved, q, own), count)
@@ -120,50 +109,46 @@ class Law:
             elif law in ("kinetic", "dissipation"):
                 self._expansions, weights = rates, [record.one]
             else:
-                momenta = [slope for value in self.values for slope in slopes(value, rates)]
+                momenta = [slope for value in self.values for slope in self._slopes(value, rates)]
                 inertia = law in ("motion", "inertia")
                 self.values += self._inertia(momenta, velocities, given[n:], rates) if inertia else momenta
-                self.values += self._masses(rates) if law == "motion" else []
+                self.values += self._curvatures(self.values[0], rates) if law == "motion" else []
         else:
             self.values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")
-        products = [record.multiply(w, v) for w, v in zip(weights, self.values, strict=True)]
-        self._total = functools.reduce(record.add, products, record.zero)
+        self._total = self._dot(weights, self.values)
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
 
-    def _rate(self, value: int, v: Sequence[int]) -> int:
-        """The rate of a value at steady velocities v, as a node."""
-        record = self.record
-        slopes = record.by_variables(value, self._expansions)
-        return functools.reduce(record.add, (record.multiply(s, v[i]) for i, s in slopes.items()), record.zero)
+    def _slopes(self, value: int, along: dict[int, Expansion]) -> list[int]:
+        """Slopes (n,) of a value by the coordinates, or by their velocities, as nodes."""
+        found = self.record.by_variables(value, along)
+        return [found.get(i, self.record.zero) for i in range(self.shape.size)]
+
+    def _dot(self, a: list[int], b: list[int]) -> int:
+        return int((Recorded(self.record, a) @ Recorded(self.record, b)).nodes)
 
     def _inertia(self, p: list[int], v: list[int], a: list[int], rates: dict[int, Expansion]) -> list[int]:
         """``M a + (dp/dx) v - dT/dx - w x p`` as nodes, of a coenergy T with momenta p at velocities v, accelerations a.
 
         ``M a + (dp/dx) v + dT/dx`` is the slope of ``(dT/dx) v + p a`` by velocities: one of a number in place of n.
         """
-        record, out = self.record, []
-        by_x = record.by_variables(self.values[0], self._expansions)
-        rate = [record.multiply(slope, v[j]) for j, slope in by_x.items()]
-        rate += [record.multiply(p[i], acceleration) for i, acceleration in enumerate(a)]
-        along = record.by_variables(functools.reduce(record.add, rate, record.zero), rates)
-        for i in range(len(p)):
-            slope = by_x.get(i, record.zero)
-            out.append(record.subtract(along.get(i, record.zero), record.add(slope, slope)))
+        by_x = self._slopes(self.values[0], self._expansions)
+        along = self._slopes(self._dot(by_x + p[: len(a)], v + a), rates)
+        by_x, along, p, v = (Recorded(self.record, nodes) for nodes in (by_x, along, p, v))
+        out = (along - 2.0 * by_x).nodes
         for first in range(3, 6 * self.shape.frames, 6):
-            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-                for one, two, sign in ((j, k, record.subtract), (k, j, record.add)):
-                    out[first + i] = sign(out[first + i], record.multiply(v[first + one], p[first + two]))
-        return out
+            turn = slice(first, first + 3)
+            out[turn] = (Recorded(self.record, out[turn]) - np.cross(v[turn], p[turn])).nodes
+        return out.tolist()
 
-    def _masses(self, rates: dict[int, Expansion]) -> list[int]:
-        """Second derivatives (n, n) of a coenergy by velocities, as nodes in rows."""
+    def _curvatures(self, value: int, along: dict[int, Expansion]) -> list[int]:
+        """Second derivatives (n, n) of a value by the coordinates, or by their velocities, as nodes in rows."""
         n = self.shape.size
         out = [self.record.zero] * (n * n)
-        for (i, j), node in self.record.hessian(self.values[0], rates).items():
+        for (i, j), node in self.record.hessian(value, along).items():
             out[n * i + j] = out[n * j + i] = node
         return out
 
@@ -196,61 +181,49 @@ class Law:
         """Whether the program of an order has been made."""
         return order in self._programs
 
-    @property
-    def branches(self) -> bool:
-        """Whether the law asks conditions that depend on its inputs."""
-        return bool(self.record.guards)
-
     def serves(self, inputs: np.ndarray) -> np.ndarray:
         """Whether the conditions answer as where the law was recorded, for each row (E, i) of inputs."""
+        if not self.record.guards:
+            return np.ones(len(inputs), dtype=bool)
         answers = np.array(list(self.record.guards.values()))
         if self._conditions is None:
-            self._conditions = self.record.program((v, k) for k, v in enumerate(self.record.guards))
-        return ((self._conditions.run(inputs, len(answers)) != 0.0) == answers).all(axis=1)
+            self._conditions = self.record.program(self.record.guards)
+        return ((self._conditions.run(inputs) != 0.0) == answers).all(axis=1)
 
     def switches(self, inputs: np.ndarray) -> np.ndarray:
         """Numbers (E, switches) that change their sign where another record begins to serve; see :meth:`Record.switches`."""
-        nodes = self.record.switches()
-        return self.record.program((v, k) for k, v in enumerate(nodes)).run(inputs, len(nodes))
+        return self.record.program(self.record.switches()).run(inputs)
 
     def _program(self, order: int) -> Program:
-        """The program of values and derivatives up to an order; -1 for one value and its rounding."""
+        """The program of values and derivatives up to an order; -1 for what is compared, and its rounding."""
         if order not in self._programs:
-            record, n, m = self.record, self.shape.size, self.shape.values
-            outputs = [(v, r) for r, v in enumerate(self.values)]
+            outputs = list(self.values)
             if order < 0:
                 outputs = outputs[: self._compared]
-                outputs += [(record.rounding(v), m + r) for v, r in outputs]
+                outputs += [self.record.rounding(v) for v in outputs]
             if order >= 1:
-                for r, v in enumerate(self.values):
-                    slopes = record.by_variables(v, self._expansions)
-                    outputs += [(node, m + r * n + i) for i, node in slopes.items()]
-            if order == 2:
-                outputs += [(node, m + m * n + i * n + j) for i, j, node in self._second()]
-            self._programs[order] = record.program((v, c) for v, c in outputs if v != record.zero)
+                outputs += [slope for v in self.values for slope in self._slopes(v, self._expansions)]
+            if order == 2 and self._by_rates:
+                outputs += [slope for v in self.values[-self.shape.size :] for slope in self._slopes(v, self._by_rates)]
+            elif order == 2:
+                outputs += self._curvatures(self._total, self._expansions)
+            self._programs[order] = self.record.program(outputs)
         return self._programs[order]
-
-    def _second(self) -> Iterator[tuple[int, int, int]]:
-        """Entries i, j of the second derivatives, or of what a power has in their place, as nodes."""
-        for i, value in enumerate(self.values[-self.shape.size :]) if self._by_rates else ():
-            yield from ((i, j, node) for j, node in self.record.by_variables(value, self._by_rates).items())
-        for (i, j), node in self.record.hessian(self._total, self._expansions).items():
-            yield from [(i, j, node), (j, i, node)][: 1 + (i != j)]
 
     def run(self, inputs: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n), of orders that are not asked for empty."""
         n, m = self.shape.size, self.shape.values
-        slopes, second = m + m * n, m + m * n + n * n
-        out = self._program(order).run(inputs, (m, slopes, second)[order])
+        out = self._program(order).run(inputs)
         if order == 0:
             none = np.zeros((len(out), 0, n))
             return out, none, none
+        slopes = m + m * n
         return out[:, :m], out[:, m:slopes].reshape(len(out), -1, n), out[:, slopes:].reshape(len(out), -1, n)
 
     def agrees(self, inputs: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether the record gives the same values (E, m) as the law itself, to rounding; the first ones are enough."""
-        out, count = self._program(-1).run(inputs, 2 * self.shape.values), values.shape[1]
-        found, rounding = bounded(out[:, :count]), out[:, self.shape.values : self.shape.values + count]
+        found, rounding = np.split(self._program(-1).run(inputs), 2, axis=1)
+        found, rounding = bounded(found[:, : values.shape[1]]), rounding[:, : values.shape[1]]
         with np.errstate(invalid="ignore"):
             same = (np.abs(found - values) <= rounding) | (np.isnan(found) & np.isnan(values)) | (found == values)
         return same.all(axis=1)

@@ -60,54 +60,51 @@ def contents(value: Any, name: str) -> Any:
 
 
 def sources(cls: type, law: str) -> list[Source]:
-    """Everything that a law of a class and the functions it calls read besides their arguments."""
-    return list(_Search(cls).of(inspect.getattr_static(cls, law)))
+    """Everything that a law of a class and the functions it calls read besides their arguments.
 
+    Each function is visited once; those of numpy, scipy and mse are not entered.
+    """
+    seen: set[int] = set()
 
-class _Search:
-    """A walk through functions, each visited once; functions of numpy, scipy and mse are not entered."""
-
-    def __init__(self, cls: type):
-        self.cls = cls
-        self.seen: set[int] = set()
-
-    def of(self, found: Any) -> Iterator[Source]:
+    def of(found: Any) -> Iterator[Source]:
         """The sources that a function, method or property reads."""
         for part in ("fget", "func", "__func__", "__wrapped__"):
             found = getattr(found, part, None) or found
         code = getattr(found, "__code__", None)
-        if code is None or id(found) in self.seen or _foreign(getattr(found, "__module__", None)):
+        if code is None or id(found) in seen or _foreign(getattr(found, "__module__", None)):
             return
-        self.seen.add(id(found))
+        seen.add(id(found))
         read, names = _names(code)
         for name in read & found.__globals__.keys():
-            yield from self._value(name, functools.partial(found.__globals__.__getitem__, name), names)
+            yield from read_value(name, functools.partial(found.__globals__.__getitem__, name), names)
         for name in names:
-            yield from self._attribute(self.cls, name)
+            yield from attribute(cls, name)
         for name, cell in zip(code.co_freevars, found.__closure__ or (), strict=True):
             if name != "__class__":
-                yield from self._value(name, functools.partial(getattr, cell, "cell_contents"), names)
+                yield from read_value(name, functools.partial(getattr, cell, "cell_contents"), names)
         if found.__defaults__:
-            yield from self._value("a default", functools.partial(getattr, found, "__defaults__"), names)
+            yield from read_value("a default", functools.partial(getattr, found, "__defaults__"), names)
 
-    def _value(self, name: str, read: Callable[[], Any], names: set[str]) -> Iterator[Source]:
+    def read_value(name: str, read: Callable[[], Any], names: set[str]) -> Iterator[Source]:
         value = read()
         yield Source(name, read, contents(value, name))
         if isinstance(value, types.ModuleType | type) and not _foreign(getattr(value, "__module__", value.__name__)):
             for inner in names:
-                yield from self._attribute(value, inner)
+                yield from attribute(value, inner)
         else:
-            yield from self.of(value)
+            yield from of(value)
 
-    def _attribute(self, holder: Any, name: str) -> Iterator[Source]:
+    def attribute(holder: Any, name: str) -> Iterator[Source]:
         """An attribute of a class or module, under the name by which some code reads it from an object."""
         found = inspect.getattr_static(holder, name, None)
         if found is None or isinstance(found, Parameter | types.MemberDescriptorType | types.GetSetDescriptorType):
             return
         if isinstance(found, property | functools.cached_property | staticmethod | classmethod | types.FunctionType):
-            yield from self.of(found)
+            yield from of(found)
         elif not callable(found):
             yield Source(f"{holder.__name__}.{name}", functools.partial(getattr, holder, name), contents(found, name))
+
+    return list(of(inspect.getattr_static(cls, law)))
 
 
 def _foreign(module: str | None) -> bool:

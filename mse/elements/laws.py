@@ -15,13 +15,13 @@ from ..errors import ModelError
 from ..validation.arguments import called, numbers, shown
 from ..validation.matrices import first_negative, negative, refuse_one_triangle
 from .base import MObject
+from .definitions import of_mse
 from .flows import flow_count
 from .recorded_laws import differentiated
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-_PACKAGE = __name__.partition(".")[0]
 # relative to the largest entry: less is rounding of energy differences, more is a slip in a formula
 _UNSYMMETRIC = 1e-6
 _RESIDUALS = {"m", "rad", ""}  # units
@@ -45,11 +45,7 @@ _MAPS = {
 @functools.cache
 def _is_own(cls: type[MObject], law: str) -> bool:
     """Whether a law of a class is a user's, and not one of mse's."""
-    return _is_users(next(c for c in cls.__mro__ if law in vars(c)))
-
-
-def _is_users(cls: type[MObject]) -> bool:
-    return cls.__module__.partition(".")[0] != _PACKAGE
+    return not of_mse(next(c for c in cls.__mro__ if law in vars(c)))
 
 
 def matrix(obj: MObject, law: str, frames: Sequence, q: np.ndarray, size: int, *flows: np.ndarray) -> np.ndarray | None:
@@ -136,7 +132,7 @@ def _refuse_unsymmetric(obj: MObject, what: str, m: np.ndarray) -> None:
 
 def coupling(obj: MObject, law: str, frames: Sequence, shape: tuple[int, int]) -> np.ndarray:
     """``input_map``, ``output_map`` or ``reaction_map`` of an object, checked for its shape."""
-    if not _is_users(type(obj)):  # a user's class may define channels without maps
+    if of_mse(type(obj)):  # a user's class may define channels without maps
         return getattr(obj, law)(frames)
     found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
     return numbers(obj.label, f"its {law}", found, shape, remedy=f"these are {_MAPS[law]}")

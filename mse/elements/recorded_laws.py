@@ -16,7 +16,7 @@ from ..numerics.record import Unrecordable
 from ..validation.arguments import numbers
 from .definitions import of_mse
 from .differentiation import SLOW, differences, directions, law_values, stiffness_of
-from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
+from .law_record import OF_PLACES, OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
 from .law_sources import Source, contents, sources
 
 _LAWS = {
@@ -29,7 +29,6 @@ _INSTEAD = {
     "energy": ("evaluate", "forces", "stiffness_parts", "kernel"),
     "constraint": ("constraint_terms", "constraint_kernel"),
 }
-_OF_PLACES = ("energy", "constraint", "measure")  # which may go by differences
 # Besides one for each object.  A law that takes more ways than this is a loop over values:
 # tests/elements/test_recorded_laws.py::test_a_law_that_takes_ever_other_ways_goes_by_itself.
 _MOST_BRANCHES = 32
@@ -88,20 +87,6 @@ class Laws:
         # what has an identity in the key stays alive
         return self.found.setdefault(tuple(key), (Branches(self, shape, layout), held))[0]
 
-    def recorded(self, obj, shape: Shape, layout: Layout, place: np.ndarray, order: int) -> Law:
-        """The record of an object's law at a place, for an order; Unrecordable where it cannot be made."""
-        try:
-            with np.errstate(all="ignore"):
-                found = Law(obj, self.law, shape, layout, place)
-                found.prepare(order)
-        except Exception as error:
-            raise Unrecordable(_told(error)) from error
-        changed = [source.name for source in self.sources if source.changed]
-        if changed:  # by the law itself, as it would at every call
-            self.refused, self.sources = f"changes {changed[0]}", []
-            raise Unrecordable(self.refused)
-        return found
-
 
 class Branches:
     """The records of a law for all ways through what it asks."""
@@ -131,21 +116,28 @@ class Branches:
             except Exception as error:  # derivatives of higher order may be too long
                 self.refused = _told(error)
                 return
-            served = law.serves(columns[left]) if law.branches else np.ones(len(left), dtype=bool)
+            served = law.serves(columns[left])
             yield law, number, left[served]
             left, number = left[~served], number + 1
 
     def _one_more(self, columns: np.ndarray, obj, most: int, order: int) -> bool:
-        """Make a record that serves an object's inputs (i,), and tell whether that could be."""
+        """Make a record that serves an object's inputs (i,), for an order, and tell whether that could be."""
         if self.refused or len(self.laws) >= most:
             return False
         place = columns[: len(columns) - len(self.parameters(obj))]
         try:
-            law = self._owner.recorded(obj, self._shape, self._layout, place, order)
+            with np.errstate(all="ignore"):
+                law = Law(obj, self._owner.law, self._shape, self._layout, place)
+                law.prepare(order)
             if not law.serves(columns[None])[0]:
                 raise Unrecordable("asks conditions that answer otherwise when they are asked again")
-        except Unrecordable as error:
-            self.refused = str(error)
+        except Exception as error:
+            self.refused = _told(error)
+            return False
+        changed = [source.name for source in self._owner.sources if source.changed]
+        if changed:  # by the law itself, as it would at every call
+            self.refused = self._owner.refused = f"changes {changed[0]}"
+            self._owner.sources = []
             return False
         self.laws.append(law)
         return True
@@ -188,12 +180,7 @@ class Together:
 
     def __init__(self, objects: Sequence, law: str, shape: Shape):
         self.objects, self.law, self.shape = list(objects), law, shape
-        self._records: list[Branches] = []
-        self._which: np.ndarray | None = None  # records of each object, or one of the two above
-        self._only: Law | None = (
-            None  # the record that all objects have, if it is their only one and agrees with their law
-        )
-        self.refused: dict[str, None] = {}  # reasons
+        self._begin(-1)
 
     def __reduce__(self):
         return Together, (self.objects, self.law, self.shape)  # other processes record again
@@ -209,19 +196,23 @@ class Together:
     def changed(self, numbers: Sequence[int], objects: Sequence) -> Together:
         """The same with some other objects in the place of those numbered."""
         new = Together(objects, self.law, self.shape)
-        if self._which is not None:
-            new._records, new._which, new._checked = list(self._records), self._which.copy(), self._checked.copy()
-            new._parameters, new.refused = [p.copy() for p in self._parameters], dict(self.refused)
-            new._version = self._version
-            new._which[list(numbers)] = _UNREAD
+        new._version, new._records, new.refused = self._version, list(self._records), dict(self.refused)
+        new._which, new._checked = self._which.copy(), self._checked.copy()
+        new._parameters = [p.copy() for p in self._parameters]
+        new._which[list(numbers)] = _UNREAD
         return new
 
-    def _begin(self, laws: Laws) -> None:
+    def _begin(self, version: int) -> None:
+        """Forget all records; ``version`` counts the changes of what the law reads."""
         count = len(self.objects)
-        self._version, self._records, self.refused, self._only = laws.changes, [], {}, None
-        self._which = np.full(count, _UNREAD)
+        self._version = version
+        self._records: list[Branches] = []
+        self._parameters: list[np.ndarray] = []  # of the objects that have each of these
+        self._which = np.full(count, _UNREAD)  # records of each object, or one of the two above
         self._checked = np.zeros((count, 1), dtype=bool)  # whether a way of an object agrees with its law
-        self._parameters: list[np.ndarray] = []
+        # the record that all objects have, if it is their only one and agrees with their law
+        self._only: Law | None = None
+        self.refused: dict[str, None] = {}  # reasons
 
     def _read(self, numbers: Sequence[int]) -> None:
         """Find the records and the parameters of some objects."""
@@ -253,16 +244,14 @@ class Together:
         only = self._only
         if only is not None and only.ready(order) and not self._laws.renewed() and self._version == self._laws.changes:
             columns = np.concatenate([rows, given, self._parameters[0][part]], axis=1)
-            if not only.branches or only.serves(columns).all():
+            if only.serves(columns).all():
                 return only.run(columns, order)
         numbers, places = np.arange(len(self.objects))[part], np.concatenate([rows, given], axis=1)
         found = [] if self._by_differences else self._by_records(places, order, numbers)
         if len(found) == 1 and len(found[0][0]) == len(numbers):
             return found[0][1]
-        left = np.ones(len(numbers), dtype=bool)
-        for here, _ in found:
-            left[here] = False
-        found += [([k], self.alone(self.objects[numbers[k]], places[k], order)) for k in np.flatnonzero(left)]
+        left = set(range(len(numbers))).difference(*(here.tolist() for here, _ in found))
+        found += [([k], self.alone(self.objects[numbers[k]], places[k], order)) for k in sorted(left)]
         m, n = self.shape.values, self.shape.size
         sizes = (m,), (m * (order > 0), n), (n * (order > 1), n)
         out = tuple(np.zeros((len(numbers), *size)) for size in sizes)
@@ -273,13 +262,13 @@ class Together:
 
     @property
     def _by_differences(self) -> bool:
-        return self.law in _OF_PLACES and type(self.objects[0]).differentiation == "differences"
+        return self.law in OF_PLACES and type(self.objects[0]).differentiation == "differences"
 
     def _by_records(self, places: np.ndarray, order: int, numbers: np.ndarray) -> list[tuple[np.ndarray, tuple]]:
         """What records give, with the rows of the objects that these serve."""
         laws, out = self._laws, []
-        if laws.renewed() or self._which is None or self._version != laws.changes:
-            self._begin(laws)
+        if laws.renewed() or self._version != laws.changes:
+            self._begin(laws.changes)
         self._read(numbers[self._which[numbers] == _UNREAD].tolist())
         for at, records in enumerate(self._records):
             here = np.flatnonzero(self._which[numbers] == at)
@@ -337,7 +326,7 @@ class Together:
             with np.errstate(all="ignore"):
                 return Law(obj, self.law, self.shape, None, row).run(row[None], order)
         except Exception as error:
-            remedy = ", or set differentiation = 'differences' in the class" if self.law in _OF_PLACES else ""
+            remedy = ", or set differentiation = 'differences' in the class" if self.law in OF_PLACES else ""
             raise ModelError(
                 f"{obj.label}: its {self.law} failed: it {_told(error)}; expected elementary functions of numpy, whose "
                 f"derivatives mse knows; write it with these{remedy}"
@@ -395,12 +384,12 @@ def with_power(obj, frames, q, order: int, found):
     energy, gradient, stiffness = found
     if order == 0 or not obj.has_field():
         return found
-    n = 6 * len(frames) + len(q)
-    if not obj.defines("power"):  # and nothing flows
-        return energy, gradient, np.concatenate([np.zeros((1, n, n)), *([stiffness] if obj.has_energy() else [])])
-    together = Together([obj], "power", Shape(len(frames), len(q), n))
-    forces, field = power_forces(together, rows_of([(frames, q)]), order)
-    return energy, gradient - forces[0], np.concatenate([field, *([stiffness] if obj.has_energy() else [])])
+    shape = Shape(len(frames), len(q)).of("power")
+    field = np.zeros((1, shape.size, shape.size))  # where nothing flows
+    if obj.defines("power"):
+        forces, field = power_forces(Together([obj], "power", shape), rows_of([(frames, q)]), order)
+        gradient = gradient - forces[0]
+    return energy, gradient, np.concatenate([field, stiffness]) if obj.has_energy() else field
 
 
 def power_forces(

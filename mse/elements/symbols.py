@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ModelError, MseError
 from ..kernels import machine as m
-from ..numerics.program import CONSTANT, INPUT, MASK, NEGATE
+from ..numerics.program import CONSTANT, INPUT, MASK, NEGATE, operands, uses
 from ..numerics.record import Record, Unrecordable
 from ..validation.arguments import instance, items, mapping, refusal, shown
 from ..validation.extras import needed
@@ -146,24 +146,18 @@ def expressions(record: Record, inputs: Sequence[Expression], nodes: Sequence[in
         m.COSH: sp.cosh, m.TANH: sp.tanh, m.LESS: sp.StrictLessThan, m.LESS_EQUAL: sp.LessThan, m.EQUAL: sp.Eq,
         m.ANGLE: lambda a, order: _angle(sp, a, int(order)),
     }  # fmt: skip
-    one = (NEGATE, *(op for op in rules if op >= m.EXP), m.SQRT, m.ABSOLUTE, m.SIGN)
-    used, found = set(nodes), {}
-    for v in range(max(used, default=-1), -1, -1):
-        operation, *given = record.nodes[v]
-        if v in used and operation not in (INPUT, CONSTANT):
-            used.update(given[: 3 if operation == m.SELECT else 1 if operation in one else 2])
-    for v in sorted(used):
+    found: dict[int, Expression] = {}
+    for v in sorted(uses(record.nodes, nodes)):
         operation, a, b, c = record.nodes[v]
         if operation == INPUT:
             found[v] = inputs[a]
         elif operation == CONSTANT:
-            found[v] = exact(record.constants[a])
+            found[v] = exact(record.constants[v])
         elif operation == m.SELECT:
             condition = found[a] if _is_condition(found[a]) else sp.Ne(found[a], 0)
             found[v] = sp.Piecewise((_number(sp, found[b]), condition), (_number(sp, found[c]), True))
         else:
-            operands = [_number(sp, found[p]) for p in ((a,) if operation in one else (a, b))]
-            found[v] = rules[operation](*operands)
+            found[v] = rules[operation](*(_number(sp, found[p]) for p in operands(record.nodes[v])))
     return [found[v] for v in nodes]
 
 

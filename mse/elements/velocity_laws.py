@@ -6,7 +6,7 @@ exists where all these agree, as for ``|v|^3``, whose formula has none at rest i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -49,14 +49,11 @@ def matrices(
     ``notes`` receives the notes on laws that cannot be recorded.  Velocities are ``flows`` (E, n), or none.  Raises ModelError
     where a law is not quadratic at rest, and where a content has a negative curvature.
     """
-    if flows is not None:
-        second = next(_at_rest(objects, law, 1, 2, places, notes, flows))[2]
-        return np.where(np.abs(second) > VANISHED, second, 0.0)
-    values, slopes, second = map(np.array, zip(*_at_rest(objects, law, 1, 2, places, notes), strict=True))
-    for e in np.flatnonzero(_maybe_irregular(values[:, :, 0], slopes[:, :, 0], second)):
+    values, slopes, second = _at_rest(objects, law, places, notes, flows)
+    for e in np.flatnonzero(_maybe_irregular(values[:, :, 0], slopes[:, :, 0], second)) if flows is None else ():
         _refuse_irregular(objects[e], law, values[:, e, 0], slopes[:, e, 0], second[:, e])
-    found = np.where(np.abs(second[0]) > VANISHED, second[0], 0.0)
-    if law == "dissipation" and (e := first_negative(found)) is not None:
+    found = _regular(second[0])
+    if flows is None and law == "dissipation" and (e := first_negative(found)) is not None:
         _refuse_feeding(objects[e], found[e])
     return found
 
@@ -69,14 +66,10 @@ def damping_of_power(
     ``notes`` receives the notes on powers that cannot be recorded.  Raises ModelError where these forces have no slope
     at rest.
     """
-    if flows is not None:
-        slopes = next(_at_rest(objects, "power", _size(objects[0]), 2, places, notes, flows))[2]
-        return np.where(np.abs(slopes) > VANISHED, -slopes, 0.0)
-    found = _at_rest(objects, "power", _size(objects[0]), 2, places, notes)
-    forces, _, slopes = map(np.array, zip(*found, strict=True))
-    for e, obj in enumerate(objects):
+    forces, _, slopes = _at_rest(objects, "power", places, notes, flows)
+    for e, obj in enumerate(objects) if flows is None else ():
         _refuse_jumping(obj, forces[:, e], slopes[:, e])
-    return np.where(np.abs(slopes[0]) > VANISHED, -slopes[0], 0.0)
+    return _regular(-slopes[0])
 
 
 def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | None = None) -> np.ndarray | None:
@@ -87,9 +80,8 @@ def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | No
     velocities are no rates of coordinates, so turns of a frame add ``[a]x``.  The coenergies are known to be regular at rest.
     At steady ``flows`` (E, n) a is the momentum of these.
     """
-    n = _size(objects[0])
-    values, slopes, _ = next(_at_rest(objects, "momenta", n + 1, 1, places, flows=flows))
-    momenta, slopes = values[:, 1:], slopes[:, 1:]
+    values, slopes, _ = _at_rest(objects, "momenta", places, flows=flows)
+    momenta, slopes = values[0, :, 1:], slopes[0, :, 1:]
     found = slopes - slopes.transpose(0, 2, 1)
     for k in range(len(objects[0].frame_names)):
         turn = slice(6 * k + 3, 6 * k + 6)
@@ -98,31 +90,33 @@ def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | No
     return found if found.any() else None
 
 
-def _size(obj: MObject) -> int:
-    """Number of coordinates of an object."""
-    return 6 * len(obj.frame_names) + len(obj.coordinate_names)
+def _regular(found: np.ndarray) -> np.ndarray:
+    """Derivatives without what is left of vanishing ones at speeds that are not quite zero."""
+    return np.where(np.abs(found) > VANISHED, found, 0.0)
 
 
 def _at_rest(
     objects: Sequence[MObject],
     law: str,
-    values: int,
-    order: int,
     places: Places,
     notes: list[str] | None = None,
     flows: np.ndarray | None = None,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n) of a law at small velocities, in one direction each."""
-    rows, first = rows_of(places), objects[0]
-    together = Together(objects, law, Shape(len(first.frame_names), len(first.coordinate_names), values))
-    count, slowly = together.shape.given(law), SLOW * directions(_size(first))
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values (d, E, m), slopes (d, E, m, n) and second derivatives (d, E, n, n) of a law at small velocities.
+
+    These are d = 4 in various directions, and one where nothing is compared: beside steady flows, and for momenta.
+    """
+    rows, shape = rows_of(places), Shape(len(objects[0].frame_names), len(objects[0].coordinate_names))
+    together, n = Together(objects, law, shape.of(law)), shape.size
+    count, order = shape.given(law), 1 if law == "momenta" else 2
     together.evaluate(rows, directions(count)[0], 0)  # records are compared with the law where it has values
-    for velocities in np.hstack([np.zeros((len(slowly), count - slowly.shape[1])), slowly]):
-        if flows is not None:
-            velocities = velocities + np.hstack([np.zeros((len(flows), count - flows.shape[1])), flows])
-        yield together.evaluate(rows, velocities, order)
+    found = []
+    for slowly in SLOW * directions(n)[: 4 if flows is None and order == 2 else 1]:
+        velocities = np.broadcast_to(slowly, (len(rows), n)) if flows is None else flows + slowly
+        found.append(together.evaluate(rows, np.pad(velocities, ((0, 0), (count - n, 0))), order))
     if notes is not None:
         notes += together.notes
+    return tuple(map(np.array, zip(*found, strict=True)))
 
 
 def _refuse_jumping(obj: MObject, forces: np.ndarray, slopes: np.ndarray) -> None:

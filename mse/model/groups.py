@@ -66,13 +66,15 @@ class Group:
         elif self.compiled:
             self.parameters = parameters_of(objects)
         shape = Shape(self.frames.shape[1], self.internal.shape[1])
-        values = {"energy": 1, "constraint": kind.constraint_count, "power": shape.size}
+        shapes = {
+            "energy": shape,
+            "constraint": shape._replace(values=kind.constraint_count),
+            "power": shape.of("power"),
+        }
         if cls.effort_names and not of_mse(cls):
             for obj in objects:
                 refuse_missing(obj)
-        self._records = {
-            law: Together(objects, law, shape._replace(values=m)) for law, m in values.items() if derived(cls, law)
-        }
+        self._records = {law: Together(objects, law, own) for law, own in shapes.items() if derived(cls, law)}
 
     # -- steady flows -----------------------------------------------------------------------------------------
     def carrying(self, flows: np.ndarray) -> Group:
@@ -105,7 +107,7 @@ class Group:
         rates, rows, inner = self._rates(part), self.columns(at, part), at.q[self.internal[part]]
         energy = np.zeros(len(rates))
         if self.cls.defines("kinetic"):
-            values, slopes, second = self._together("coenergy", 1).evaluate(rows, rates, order, part)
+            values, slopes, second = self._together("coenergy").evaluate(rows, rates, order, part)
             energy -= values[:, 0]
             if order:
                 gradient -= slopes[:, 0]
@@ -116,9 +118,9 @@ class Group:
             gradient += efforts
         return energy + np.einsum("ek,ek->e", efforts[:, efforts.shape[1] - inner.shape[1] :], inner)
 
-    def _together(self, law: str, values: int) -> Together:
+    def _together(self, law: str) -> Together:
         if law not in self._records:
-            shape = Shape(self.frames.shape[1], self.internal.shape[1], values)
+            shape = Shape(self.frames.shape[1], self.internal.shape[1]).of(law)
             self._records = self._records | {law: Together([el.obj for el in self.elements], law, shape)}
         return self._records[law]
 
@@ -126,7 +128,7 @@ class Group:
         """Slopes (E, n) of contents by velocities at some rates (E, n), and second derivatives (E, n, n)."""
         n = rates.shape[1]
         if self.cls.defines("dissipation"):
-            values, by_places, slopes = self._together("drag", 1 + n).evaluate(self.columns(at, part), rates, 2, part)
+            values, by_places, slopes = self._together("drag").evaluate(self.columns(at, part), rates, 2, part)
             self._refuse_places(by_places[:, 1:], part)
             return values[:, 1:], slopes
         none = np.zeros((len(rates), n)), np.zeros((len(rates), n, n))
@@ -150,7 +152,7 @@ class Group:
         """Slopes (E, n) of kinetic coenergies by velocities, at some rates (E, n)."""
         if not self.cls.defines("kinetic"):
             return np.zeros_like(rates)
-        return self._together("momenta", 1 + rates.shape[1]).evaluate(self.columns(at), rates, 1)[0][:, 1:]
+        return self._together("momenta").evaluate(self.columns(at), rates, 1)[0][:, 1:]
 
     def masses(self, at: Configuration, rates: np.ndarray) -> np.ndarray:
         """Second derivatives (E, n, n) of kinetic coenergies by velocities, at some rates (E, n)."""
@@ -169,7 +171,7 @@ class Group:
             rates = self._rates(ALL)
         found = self.resisted(at, ALL, rates)[1]
         if self.cls.defines("kinetic"):
-            momenta = self._together("momenta", 1 + rates.shape[1]).evaluate(self.columns(at), rates, 1)[1]
+            momenta = self._together("momenta").evaluate(self.columns(at), rates, 1)[1]
             found = found - momenta[:, 1:].transpose(0, 2, 1)
         return found - self.powered(at, rates)[1] if self.cls.defines("power") else found
 

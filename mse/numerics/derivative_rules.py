@@ -56,8 +56,8 @@ def _arctan2(r: Record, v, y, x, _):
 
 
 def _angle(r: Record, v, a, order, _):
-    k = int(r.number(order))
-    return [(a, r.angle(a, k + 1))], [(a, a, r.angle(a, k + 2))]
+    first, second = (r.function(m.ANGLE, a, r.constant(r.number(order) + k)) for k in (1, 2))
+    return [(a, first)], [(a, a, second)]
 
 
 def _one_variable(derivatives: Callable) -> Callable:
@@ -87,8 +87,8 @@ def _tanh_slope(r: Record, a, v):
 
 RULES: dict[int, Callable] = {
     m.ADD: lambda r, v, a, b, _: ([(a, r.one), (b, r.one)], []),
-    m.SUBTRACT: lambda r, v, a, b, _: ([(a, r.one), (b, r.constant(-1.0))], []),
-    NEGATE: lambda r, v, a, *_: ([(a, r.constant(-1.0))], []),
+    m.SUBTRACT: lambda r, v, a, b, _: ([(a, r.one), (b, r.minus_one)], []),
+    NEGATE: lambda r, v, a, *_: ([(a, r.minus_one)], []),
     m.MULTIPLY: _multiply,
     MASK: _multiply,
     m.DIVIDE: _divide,

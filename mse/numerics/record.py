@@ -3,7 +3,8 @@
 A formula is recorded by running it once with :class:`mse.numerics.recorder.Recorded` arrays.  Equal operations become one node,
 so common subexpressions are shared.  Gradients use a reverse sweep, Hessians edge pushing (R. M. Gower, M. P. Mello, "A new
 framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), directional derivatives a forward sweep.  All
-write nodes into the same record, so derivatives can be differentiated again.
+write nodes into the same record, so derivatives can be differentiated again.  Hessians as gradients of gradients would need no
+rules for second derivatives, but take 1.6 times as many operations (13 variables: 1424 in place of 877).
 
 Why not a library (``benchmarks/derivatives.py``: energy, 12 slopes and 78 second derivatives of 1,000 elements between two
 frames on one processor, with the same numbers by all): JAX 0.10 takes 9 to 11 s to compile such a law, in each process again, and
@@ -22,7 +23,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import machine as m
 from .derivative_rules import RULES, Curvatures, Slopes
-from .program import CONSTANT, FUNCTIONS, INPUT, MASK, NEGATE, Lowering, Program
+from .program import CONSTANT, FUNCTIONS, INPUT, MASK, NEGATE, Program, lowered
 
 _PRODUCTS = 8  # largest power made of products: four of them are faster than a power
 MOST_NODES = 100_000  # half a second of recording, 50 MB
@@ -30,9 +31,10 @@ MOST_NODES = 100_000  # half a second of recording, 50 MB
 # (tests/numerics/test_record.py::test_the_rounding_of_a_formula_is_that_of_its_terms)
 _MOST_ULPS = 8.0
 
-_VALUES: dict[int, Callable] = {
+_VALUES: dict[int, np.ufunc] = {
     **{operation: function for function, operation in FUNCTIONS.items()},
     m.LESS: np.less, m.LESS_EQUAL: np.less_equal, m.EQUAL: np.equal, m.POWER: np.power, m.ARCTAN2: np.arctan2,
+    m.ADD: np.add, m.SUBTRACT: np.subtract, m.MULTIPLY: np.multiply, m.DIVIDE: np.divide, NEGATE: np.negative,
 }  # fmt: skip
 
 
@@ -50,7 +52,7 @@ class Expansion(NamedTuple):
 class Record:
     """Nodes (operation, a, b, c) in an order in which they can be evaluated; a, b, c are nodes.
 
-    An INPUT is column a of what a program is given, a CONSTANT is number a of ``constants``.  Where the inputs have values, in
+    An INPUT is column a of what a program is given, a CONSTANT has its value in ``constants``.  Where the inputs have values, in
     ``point``, conditions can be asked: a condition answers as at that point and becomes one of the ``guards``.  So can numbers
     that follow from parameters alone: their guard is that they are the same.  The record serves where all guards answer the same.
     """
@@ -60,13 +62,14 @@ class Record:
         self.guards: dict[int, bool] = {}  # answers of the conditions that were decided
         self.nodes: list[tuple[int, int, int, int]] = []
         self.varies: list[bool] = []  # whether a node depends on varying inputs, not only on parameters
-        self.constants: list[float] = []
+        self.constants: dict[int, float] = {}  # values of nodes
         self._known: dict[tuple[int, int, int, int], int] = {}
         self._numbers: dict[tuple[float, bool], int] = {}
         self._masked = False  # whether anything is selected
         self._width = 0  # columns of inputs
         self._outside: list[tuple[Callable, list[int], list[int]]] = []  # functions, argument nodes, columns of results
-        self.zero, self.one, self.two = self.constant(0.0), self.constant(1.0), self.constant(2.0)
+        self.zero, self.one, self.two, self.minus_one = map(self.constant, (0.0, 1.0, 2.0, -1.0))
+        self._negated = {self.minus_one: self.one}  # the node whose negative each of these is
 
     # -- nodes ------------------------------------------------------------------------------------------------
     def inputs(self, count: int, first: int, varies: bool = True) -> list[int]:
@@ -86,7 +89,7 @@ class Record:
         node = self._numbers.get(key)
         if node is None:
             node = self._numbers[key] = self._node(CONSTANT, len(self.constants))
-            self.constants.append(value)
+            self.constants[node] = value
         return node
 
     def _node(self, operation: int, a: int, b: int = 0, c: int = 0, *, varies: bool = False) -> int:
@@ -100,14 +103,18 @@ class Record:
             self.varies.append(varies)
         return node
 
-    def _step(self, operation: int, a: int, b: int, c: int = 0) -> int:
-        varies = self.varies
+    def function(self, operation: int, a: int, b: int = 0, c: int = 0) -> int:
+        """An operation of the machine as a node; of constants its value.  Operands that it does not have are node 0, zero."""
+        constants, varies = self.constants, self.varies
+        if a in constants and b in constants and operation in _VALUES:
+            value = _VALUES[operation]
+            with np.errstate(all="ignore"):
+                return self.constant(value(*(constants[a], constants[b])[: value.nin]))
         return self._node(operation, a, b, c, varies=varies[a] or varies[b] or varies[c])
 
     def number(self, node: int) -> float | None:
         """The value of a constant; None for all other nodes."""
-        operation, a, _, _ = self.nodes[node]
-        return self.constants[a] if operation == CONSTANT else None
+        return self.constants.get(node)
 
     def holds(self, condition: int) -> bool:
         """Whether a condition holds, or a number is not zero, at the point of the record."""
@@ -135,7 +142,7 @@ class Record:
     def _there(self, node: int, said: str) -> float:
         if self.point is None:
             raise Unrecordable(said)
-        return float(self.program([(node, 0)]).run(np.array([self.point]), 1)[0, 0])
+        return float(self.program([node]).run(np.array([self.point]))[0, 0])
 
     def switches(self) -> list[int]:
         """For each guard that varies, a node that is positive while its answer is as at the point, and changes sign with it.
@@ -150,26 +157,18 @@ class Record:
                 out.append(x if answer else self.negate(x))
         return out
 
-    def negated(self, node: int) -> int | None:
-        """The node whose negative this one is; None if there is none."""
-        operation, a, _, _ = self.nodes[node]
-        return a if operation == NEGATE else None
-
     def add(self, a: int, b: int) -> int:
         if a == self.zero:
             return b
         if b == self.zero:
             return a
-        x, y = self.number(a), self.number(b)
-        if x is not None and y is not None:
-            return self.constant(x + y)
         if a == b:
             return self.multiply(self.two, a)
-        if (opposite := self.negated(b)) is not None:
-            return self.subtract(a, opposite)
-        if (opposite := self.negated(a)) is not None:
-            return self.subtract(b, opposite)
-        return self._step(m.ADD, a, b) if a < b else self._step(m.ADD, b, a)
+        if b in self._negated:
+            return self.subtract(a, self._negated[b])
+        if a in self._negated:
+            return self.subtract(b, self._negated[a])
+        return self.function(m.ADD, a, b) if a < b else self.function(m.ADD, b, a)
 
     def subtract(self, a: int, b: int) -> int:
         if a == b:
@@ -178,18 +177,17 @@ class Record:
             return a
         if a == self.zero:
             return self.negate(b)
-        x, y = self.number(a), self.number(b)
-        if x is not None and y is not None:
-            return self.constant(x - y)
-        if (opposite := self.negated(b)) is not None:
-            return self.add(a, opposite)
-        return self._step(m.SUBTRACT, a, b)
+        if b in self._negated:
+            return self.add(a, self._negated[b])
+        return self.function(m.SUBTRACT, a, b)
 
     def negate(self, a: int) -> int:
-        if (opposite := self.negated(a)) is not None:
-            return opposite
-        x = self.number(a)
-        return self._step(NEGATE, a, 0) if x is None else self.constant(-x)
+        if a in self._negated:
+            return self._negated[a]
+        found = self.function(NEGATE, a)
+        if a not in self.constants:
+            self._negated[found] = a
+        return found
 
     def multiply(self, a: int, b: int) -> int:
         if a == self.zero or b == self.zero:
@@ -198,18 +196,11 @@ class Record:
             return b
         if b == self.one:
             return a
-        x, y = self.number(a), self.number(b)
-        if x is not None and y is not None:
-            return self.constant(x * y)
-        if x == -1.0:
-            return self.negate(b)
-        if y == -1.0:
-            return self.negate(a)
-        if (opposite := self.negated(a)) is not None:
-            return self.negate(self.multiply(opposite, b))
-        if (opposite := self.negated(b)) is not None:
-            return self.negate(self.multiply(a, opposite))
-        return self._step(m.MULTIPLY, a, b) if a < b else self._step(m.MULTIPLY, b, a)
+        if a in self._negated:
+            return self.negate(self.multiply(self._negated[a], b))
+        if b in self._negated:
+            return self.negate(self.multiply(a, self._negated[b]))
+        return self.function(m.MULTIPLY, a, b) if a < b else self.function(m.MULTIPLY, b, a)
 
     def times(self, a: int, slope: int) -> int:
         """A derivative times a slope; 0 if the derivative is 0, even if the slope of an unselected branch is not finite."""
@@ -218,19 +209,14 @@ class Record:
         x, y = self.number(a), self.number(slope)
         if x is not None or (y is not None and np.isfinite(y)):
             return self.multiply(a, slope)
-        return self._step(MASK, a, slope)
+        return self.function(MASK, a, slope)
 
     def divide(self, a: int, b: int) -> int:
-        x, y = self.number(a), self.number(b)
-        if b == self.one:
+        if b == self.one or a == self.zero:
             return a
-        if x is not None and y:
-            return self.constant(x / y)
-        if a == self.zero:
-            return a
-        if (opposite := self.negated(a)) is not None:
-            return self.negate(self.divide(opposite, b))
-        return self._step(m.DIVIDE, a, b)
+        if a in self._negated:
+            return self.negate(self.divide(self._negated[a], b))
+        return self.function(m.DIVIDE, a, b)
 
     def power(self, a: int, p: int) -> int:
         """``a**p``: small whole powers by products, half powers by roots."""
@@ -253,20 +239,7 @@ class Record:
         if x is not None or a == b:
             return a if x is None or x else b
         self._masked = True
-        return self._step(m.SELECT, condition, a, b)
-
-    def function(self, operation: int, a: int, b: int | None = None) -> int:
-        """One of the machine's functions of one or two variables."""
-        given = [a] if b is None else [a, b]
-        values = [self.number(x) for x in given]
-        if None not in values and operation in _VALUES:
-            with np.errstate(all="ignore"):
-                return self.constant(float(_VALUES[operation](*values)))
-        return self._step(operation, a, 0 if b is None else b)
-
-    def angle(self, a: int, order: int = 0) -> int:
-        """The derivative of the given order of ``arccos(a)/sqrt(1 - a^2)``."""
-        return self._step(m.ANGLE, a, self.constant(order))
+        return self.function(m.SELECT, condition, a, b)
 
     # -- derivatives ------------------------------------------------------------------------------------------
     def local(self, node: int) -> tuple[Slopes, Curvatures]:
@@ -294,9 +267,19 @@ class Record:
         return out
 
     def hessian(self, output: int, expansions: Mapping[int, Expansion]) -> dict[tuple[int, int], int]:
-        """Second derivatives of a node by the variables i <= j that its inputs depend on, as nodes, without zeros."""
-        edges = _Edges(self)
+        """Second derivatives of a node by the variables i <= j that its inputs depend on, as nodes, without zeros.
+
+        Operations are eliminated from the last to the first: second derivatives by a node become those by its operands.
+        """
+        rows: dict[int, dict[int, int]] = {}  # by pairs of nodes, and of variables as ~i; each stands in both rows
         slopes = {output: self.one}
+
+        def join(p: int, q: int, x: int) -> None:
+            if x != self.zero:
+                row = rows.setdefault(p, {})
+                row[q] = self.add(row.get(q, self.zero), x)
+                rows.setdefault(q, {})[p] = row[q]
+
         for v in range(output, -1, -1):
             if v not in slopes:
                 continue
@@ -308,12 +291,22 @@ class Record:
                 first, second = self.local(v)
                 first = [(p, slope) for p, slope in first if self.varies[p]]
                 second = [(p, q, x) for p, q, x in second if self.varies[p] and self.varies[q]]
-            edges.push(v, first)
+            row = rows.pop(v, {})
+            own = row.pop(v, self.zero)
+            for w, x in row.items():
+                del rows[w][v]
+                for p, slope in first:
+                    y = self.times(x, slope)
+                    join(p, w, self.multiply(self.two, y) if p == w else y)
+            for k, (p, slope) in enumerate(first) if own != self.zero else ():
+                y = self.times(own, slope)
+                for q, other in first[k:]:
+                    join(p, q, self.times(y, other))
             for p, q, curvature in second:
-                edges.add(p, q, self.times(slopes[v], curvature))
+                join(p, q, self.times(slopes[v], curvature))
             for p, slope in first:
                 slopes[p] = self.add(slopes.get(p, self.zero), self.times(slopes[v], slope))
-        return {(~i, ~j): x for i, row in edges.rows.items() for j, x in row.items() if i < 0 and j < 0 and ~i <= ~j}
+        return {(~i, ~j): x for i, row in rows.items() for j, x in row.items() if i < 0 and j < 0 and ~i <= ~j}
 
     def along(self, outputs: Iterable[int], direction: Mapping[int, int]) -> list[int]:
         """Derivatives of nodes along a direction, which is given by input; components are nodes.
@@ -344,45 +337,10 @@ class Record:
         return self.multiply(self.constant(_MOST_ULPS * np.finfo(float).eps), total)
 
     # -- programs ---------------------------------------------------------------------------------------------
-    def program(self, outputs: Iterable[tuple[int, int]]) -> Program:
-        """The program that stores pairs (node, column) in columns of its results, without nodes that they do not need."""
-        found = Lowering(self.nodes, self.constants, list(outputs)).program()
+    def program(self, outputs: Iterable[int]) -> Program:
+        """The program whose columns of results are some nodes."""
+        found = lowered(self.nodes, self.constants, list(outputs))
         for function, given, columns in self._outside:
             if not found.loaded.isdisjoint(columns):
-                found.outside.append((self.program((v, k) for k, v in enumerate(given)), len(given), function, columns))
+                found.outside.append((self.program(given), function, columns))
         return found
-
-
-class _Edges:
-    """Second derivatives of an output by pairs of nodes, while operations are eliminated from the last to the first."""
-
-    def __init__(self, record: Record):
-        self.record = record
-        self.rows: dict[int, dict[int, int]] = {}
-
-    def add(self, p: int, q: int, x: int) -> None:
-        """Add to the derivative by a pair; both nodes' rows store it."""
-        record = self.record
-        if x == record.zero:
-            return
-        row = self.rows.setdefault(p, {})
-        row[q] = record.add(row.get(q, record.zero), x)
-        if p != q:
-            self.rows.setdefault(q, {})[p] = row[q]
-
-    def push(self, v: int, slopes: Slopes) -> None:
-        """Replace derivatives by a node with derivatives by its operands."""
-        record = self.record
-        row = self.rows.pop(v, {})
-        own = row.pop(v, None)
-        for w, x in row.items():
-            del self.rows[w][v]
-            for p, slope in slopes:
-                y = record.times(x, slope)
-                self.add(p, w, record.multiply(record.two, y) if p == w else y)
-        if own is None:
-            return
-        for k, (p, slope) in enumerate(slopes):
-            y = record.times(own, slope)
-            for q, other in slopes[k:]:
-                self.add(p, q, record.times(y, other))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -56,16 +55,12 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         return np.dot(self, other)
 
     def sum(self, axis=None) -> Recorded:
-        axes = range(self.ndim) if axis is None else [int(a) % max(self.ndim, 1) for a in np.atleast_1d(axis)]
-        kept = [k for k in range(self.ndim) if k not in axes]
-        rows = self.nodes.transpose(*kept, *axes).reshape(*(self.shape[k] for k in kept), -1)
-        shape, rows = rows.shape[:-1], rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1]).tolist()
-        totals = [functools.reduce(self.record.add, row, self.record.zero) for row in rows]
-        return Recorded(self.record, np.array(totals, dtype=int).reshape(shape))
+        add = np.frompyfunc(self.record.add, 2, 1, identity=self.record.zero)
+        return Recorded(self.record, add.reduce(self.nodes, axis=axis, dtype=object))
 
     def angle_over_sine(self) -> Recorded:
         """``arccos(c)/sqrt(1 - c^2)`` of one number c."""
-        return Recorded(self.record, self.record.angle(int(self.nodes)))
+        return Recorded(self.record, self.record.function(m.ANGLE, int(self.nodes), self.record.zero))
 
     # -- what is asked ----------------------------------------------------------------------------------------
     def __bool__(self) -> bool:
@@ -88,10 +83,10 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
     # -- numpy protocols --------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         out = kwargs.pop("out", None)
-        if method != "__call__" or kwargs or not (ufunc is np.matmul or ufunc in _UFUNCS):
+        if method != "__call__" or kwargs or ufunc not in _UFUNCS:
             name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
             return _plainly(getattr(ufunc, method), name, inputs, kwargs)
-        result = matmul(*inputs) if ufunc is np.matmul else _elementwise(self.record, _UFUNCS[ufunc], *inputs)
+        result = _UFUNCS[ufunc](*inputs)
         if out is None:
             return result
         target = out[0]
@@ -147,16 +142,23 @@ def _plainly(function: Callable, name: str, args, kwargs) -> Any:
     return function(*map(plain, args), **{key: plain(x) for key, x in kwargs.items()})
 
 
-def _elementwise(record: Record, rule: Callable, *arrays) -> Recorded:
-    given = [nodes_of(record, x) for x in arrays]
-    shape = np.broadcast_shapes(*(x.shape for x in given))
-    columns = [(x if x.shape == shape else np.broadcast_to(x, shape)).ravel().tolist() for x in given]
-    found = [rule(record, *row) for row in zip(*columns, strict=True)]
-    return Recorded(record, np.array(found, dtype=np.int64).reshape(shape))
+def _record_of(items) -> Record:
+    return next(x.record for x in items if isinstance(x, Recorded))
 
 
-def _of(operation: int) -> Callable:
-    return lambda record, *given: record.function(operation, *given)
+def _by_nodes(rule: Callable) -> Callable:
+    """A function of arrays that applies a rule of a record to the nodes of their entries."""
+
+    def found(*arrays):
+        record = _record_of(arrays)
+        given = [nodes_of(record, x) for x in arrays]
+        return Recorded(record, np.frompyfunc(functools.partial(rule, record), len(given), 1)(*given))
+
+    return found
+
+
+def _operation(number: int) -> Callable:
+    return _by_nodes(lambda record, *given: record.function(number, *given))
 
 
 def _power(record: Record, a: int, p: int) -> int:
@@ -165,47 +167,12 @@ def _power(record: Record, a: int, p: int) -> int:
     return record.power(a, p)
 
 
-def _tan(record: Record, a: int) -> int:
-    return record.divide(record.function(m.SIN, a), record.function(m.COS, a))
+def _opposite_leg(x):
+    """``sqrt(1 - x^2)``, accurate also close to 1."""
+    return np.sqrt((1.0 - x) * (1.0 + x))
 
 
-def _opposite_leg(record: Record, a: int) -> int:
-    """``sqrt(1 - a^2)``, accurate also close to 1."""
-    return record.function(m.SQRT, record.multiply(record.subtract(record.one, a), record.add(record.one, a)))
-
-
-def _hypot(record: Record, a: int, b: int) -> int:
-    return record.function(m.SQRT, record.add(record.multiply(a, a), record.multiply(b, b)))
-
-
-def _not(record: Record, a: int) -> int:
-    return record.select(a, record.zero, record.one)
-
-
-def _either(record: Record, a: int, b: int) -> int:
-    return record.select(a, record.one, b)
-
-
-def _finite(record: Record, a: int) -> int:
-    return record.function(m.LESS_EQUAL, record.function(m.ABSOLUTE, a), record.constant(np.finfo(float).max))
-
-
-_UFUNCS: dict[np.ufunc, Callable] = {
-    **{function: _of(operation) for function, operation in FUNCTIONS.items()},
-    np.negative: Record.negate, np.positive: lambda record, a: a, np.square: lambda record, a: record.multiply(a, a),
-    np.add: Record.add, np.subtract: Record.subtract, np.multiply: Record.multiply, np.divide: Record.divide,
-    np.reciprocal: lambda record, a: record.divide(record.one, a), np.power: _power, np.float_power: _power,
-    np.arctan2: _of(m.ARCTAN2), np.arctan: lambda record, a: record.function(m.ARCTAN2, a, record.one), np.tan: _tan,
-    np.arcsin: lambda record, a: record.function(m.ARCTAN2, a, _opposite_leg(record, a)), np.hypot: _hypot,
-    np.arccos: lambda record, a: record.function(m.ARCTAN2, _opposite_leg(record, a), a),
-    np.less: _of(m.LESS), np.greater: lambda record, a, b: record.function(m.LESS, b, a), np.equal: _of(m.EQUAL),
-    np.less_equal: _of(m.LESS_EQUAL), np.greater_equal: lambda record, a, b: record.function(m.LESS_EQUAL, b, a),
-    np.not_equal: lambda record, a, b: _not(record, record.function(m.EQUAL, a, b)),
-    np.isnan: lambda record, a: _not(record, record.function(m.EQUAL, a, a)), np.isfinite: _finite,
-    # of conditions
-    np.logical_and: Record.multiply, np.bitwise_and: Record.multiply, np.logical_or: _either, np.bitwise_or: _either,
-    np.logical_not: _not, np.invert: _not,
-}  # fmt: skip
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # axes after each axis
 
 
 def _array(x):
@@ -221,29 +188,32 @@ def matmul(a, b):
     return (a[..., :, :, None] * b[..., None, :, :]).sum(-2)
 
 
+_UFUNCS: dict[np.ufunc, Callable] = {
+    **{function: _operation(number) for function, number in FUNCTIONS.items()}, np.arctan2: _operation(m.ARCTAN2),
+    np.less: _operation(m.LESS), np.less_equal: _operation(m.LESS_EQUAL), np.equal: _operation(m.EQUAL),
+    np.negative: _by_nodes(Record.negate), np.add: _by_nodes(Record.add), np.subtract: _by_nodes(Record.subtract),
+    np.divide: _by_nodes(Record.divide), np.power: _by_nodes(_power), np.float_power: _by_nodes(_power),
+    **dict.fromkeys((np.multiply, np.logical_and, np.bitwise_and), _by_nodes(Record.multiply)),
+    **dict.fromkeys((np.logical_or, np.bitwise_or), lambda x, y: np.where(x, 1.0, y)),
+    **dict.fromkeys((np.logical_not, np.invert), lambda x: np.where(x, 0.0, 1.0)),
+    np.matmul: matmul, np.positive: _by_nodes(lambda record, a: a), np.square: lambda x: x * x, np.reciprocal: lambda x: 1.0 / x,
+    np.tan: lambda x: np.sin(x) / np.cos(x), np.hypot: lambda x, y: np.sqrt(x * x + y * y),
+    np.arctan: lambda x: np.arctan2(x, 1.0), np.arcsin: lambda x: np.arctan2(x, _opposite_leg(x)),
+    np.arccos: lambda x: np.arctan2(_opposite_leg(x), x),
+    np.greater: lambda x, y: np.less(y, x), np.greater_equal: lambda x, y: np.less_equal(y, x),
+    np.not_equal: lambda x, y: np.logical_not(np.equal(x, y)), np.isnan: lambda x: np.not_equal(x, x),
+    np.isfinite: lambda x: np.abs(x) <= np.finfo(float).max,
+}  # fmt: skip
+
+
 def dot(a, b):
     a, b = _array(a), _array(b)
     return a * b if a.ndim == 0 or b.ndim == 0 else matmul(a, b)
 
 
-def _inner(a, b):
-    a, b = _array(a), _array(b)
-    if b.ndim == 2:
-        return matmul(a, b.T) if a.ndim == 2 else matmul(b, a)
-    return dot(a, b)
-
-
-def _trace(a):
-    if a.ndim != 2:
-        raise Unrecordable("uses numpy.trace of more than two dimensions")
-    n = min(a.shape)
-    return a[np.arange(n), np.arange(n)].sum()
-
-
 def _cross(a, b):
     a, b = _array(a), _array(b)
-    parts = [a[..., (i + 1) % 3] * b[..., (i + 2) % 3] - a[..., (i + 2) % 3] * b[..., (i + 1) % 3] for i in range(3)]
-    return np.stack(parts, axis=-1)
+    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def _norm(x, ord=None, axis=None):
@@ -252,47 +222,33 @@ def _norm(x, ord=None, axis=None):
     return np.sqrt((x * x).sum(axis))
 
 
-def _hstack(items):
-    return np.concatenate([x if hasattr(x, "ndim") and x.ndim else np.atleast_1d(x) for x in items])
+def _moved(function: Callable) -> Callable:
+    """A function that only moves entries, of an array or of several."""
 
+    def moved(given, *args, **kwargs):
+        if isinstance(given, Recorded):
+            return Recorded(given.record, function(given.nodes, *args, **kwargs))
+        given = list(given)
+        record = _record_of(given)
+        return Recorded(record, function([nodes_of(record, x) for x in given], *args, **kwargs))
 
-def _record_of(items) -> Record:
-    return next(x.record for x in items if isinstance(x, Recorded))
-
-
-def _joined(join: Callable) -> Callable:
-    def joined(items, axis=0):
-        items = list(items)
-        record = _record_of(items)
-        return Recorded(record, join([nodes_of(record, x) for x in items], axis=axis))
-
-    return joined
-
-
-def _where(condition, a, b):
-    record = _record_of((condition, a, b))
-    return _elementwise(record, Record.select, condition, a, b)
+    return moved
 
 
 def _flat(x: Recorded) -> list[Recorded]:
     return [Recorded(x.record, node) for node in x.nodes.ravel()]
 
 
-def _first(better: Callable) -> Callable:
-    """The place of the best entry, decided by recorded conditions."""
-
-    def place(x):
-        entries = _flat(x)
-        return functools.reduce(lambda k, i: i if better(entries[i], entries[k]) else k, range(len(entries)))
-
-    return place
+def _asked(function: Callable) -> Callable:
+    """A function that compares entries, each of which is asked."""
+    return lambda x: int(function(np.array(_flat(x), dtype=object)))
 
 
 _FUNCTIONS: dict[Callable, Callable] = {
-    np.dot: dot, np.inner: _inner, np.vdot: lambda a, b: (_array(a) * _array(b)).sum(), np.cross: _cross,
-    np.outer: lambda a, b: _array(a)[:, None] * _array(b), np.linalg.norm: _norm, np.trace: _trace,
-    np.sum: lambda x, axis=None: x.sum(axis), np.transpose: lambda x: x.T, np.hstack: _hstack,
-    np.stack: _joined(np.stack), np.concatenate: _joined(np.concatenate), np.where: _where,
+    **{function: _moved(function) for function in (np.stack, np.concatenate, np.hstack, np.transpose, np.diagonal)},
+    np.dot: dot, np.inner: lambda a, b: dot(a, _array(b).T), np.vdot: lambda a, b: (_array(a) * _array(b)).sum(),
+    np.cross: _cross, np.outer: lambda a, b: _array(a)[:, None] * _array(b), np.linalg.norm: _norm,
+    np.trace: lambda a: np.diagonal(a).sum(-1), np.sum: lambda x, axis=None: x.sum(axis), np.where: _by_nodes(Record.select),
     np.any: lambda x: any(map(bool, _flat(x))), np.all: lambda x: all(map(bool, _flat(x))),
-    np.argmax: _first(operator.gt), np.argmin: _first(operator.lt),
+    np.argmax: _asked(np.argmax), np.argmin: _asked(np.argmin),
 }  # fmt: skip

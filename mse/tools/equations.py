@@ -306,7 +306,7 @@ def _in_motion(
     n, rows = len(v), rows_of([(poses, q)])
 
     def given(law: str, *numbers: np.ndarray) -> np.ndarray:
-        together = Together([obj], law, Shape(len(poses), len(q), n + (law != "power")))
+        together = Together([obj], law, Shape(len(poses), len(q)).of(law))
         return together.evaluate(rows, np.concatenate(numbers)[None], 0)[0][0, -n:]
 
     if obj.defines("kinetic"):

@@ -45,13 +45,14 @@ def turned(w0: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         for i in range(3)
         for j in range(3)
     }
-    outputs = []
+    outputs = [record.zero] * 39
     for r, node in enumerate(law_functions.rotation_vector(Recorded(record, inputs)).nodes.tolist()):
-        outputs.append((node, r))
-        outputs += [(x, 3 + 3 * r + k) for k, x in record.by_variables(node, expansions).items()]
+        outputs[r] = node
+        for k, x in record.by_variables(node, expansions).items():
+            outputs[3 + 3 * r + k] = x
         for (k, m), x in record.hessian(node, expansions).items():
-            outputs += [(x, 12 + 9 * r + 3 * k + m), (x, 12 + 9 * r + 3 * m + k)]
-    found = record.program(dict.fromkeys(outputs)).run(r0.reshape(1, 9), 39)[0]
+            outputs[12 + 9 * r + 3 * k + m] = outputs[12 + 9 * r + 3 * m + k] = x
+    found = record.program(outputs).run(r0.reshape(1, 9))[0]
     return found[:3], found[3:12].reshape(3, 3), found[12:].reshape(3, 3, 3)
 
 
