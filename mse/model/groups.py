@@ -156,7 +156,7 @@ class Group:
 
     def masses(self, at: Configuration, rates: np.ndarray) -> np.ndarray:
         """Second derivatives (E, n, n) of kinetic coenergies by velocities, at some rates (E, n)."""
-        return self._together("kinetic", 1).evaluate(self.columns(at), rates, 2)[2]
+        return self._together("kinetic").evaluate(self.columns(at), rates, 2)[2]
 
     def powered(self, at: Configuration, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By how much forces (E, n) of powers differ at some rates (E, n) from those at rest, and their slopes (E, n, n)."""
