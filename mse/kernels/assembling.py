@@ -54,36 +54,43 @@ def shift_to_reference(levers, order, gradient, stiffness):
 
 
 @when_large
-def size_terms(levers, far, factor, least, gradient, stiffness):
-    """How large the terms of the stiffness of elements at their bodies are.
+def add_terms(levers, origins, frames, factor, least, gradient, stiffness, bodies, sums, widths, places, data):
+    """Add the terms of the stiffness of elements at their bodies, as absolute values, to the entries ``data`` of a sparse matrix.
 
     ``stiffness`` (E, p, n, n) in parts and ``gradient`` (E, n) are those at frames; ``levers`` (E, F, 3) point there from the
-    reference points of bodies, ``far`` (E, F) is the largest number in the positions of frames.  An arm below ``least`` of that
-    may be rounding of positions: eps of ``least far``, and of its square, is that rounding.
+    reference points of ``bodies`` (E, F).  An arm below ``least`` of the largest number in the position of its frame may be
+    rounding of positions: eps of that length, and of its square, is that rounding.  ``origins`` (N, 3) are the positions of all
+    frames, ``frames`` (E, F) the numbers of those of elements; ``widths`` and ``places`` are as in :func:`add_matrices`.
 
-    Returns the absolute terms (E, n, n), how stiffly each frame is held (E, F), and the arms (E, F).
+    ``sums`` (3, bodies) gets, for each body, how stiffly frames are held, that times the squares of their arms, and the longest
+    arm.
     """
     count, nodes = levers.shape[0], levers.shape[1]
     n = gradient.shape[1]
-    terms, held, arms = np.zeros((count, n, n)), np.zeros((count, nodes)), np.zeros((count, nodes))
+    k = np.zeros((n, n))
     for e in range(count):
-        k = terms[e]
+        for i in range(n):
+            for j in range(n):
+                k[i, j] = 0.0
         for part in stiffness[e]:
             for i in range(n):
                 for j in range(n):
                     k[i, j] += factor * abs(part[i, j])
         for a in range(nodes):
-            i = 6 * a
+            i, body = 6 * a, bodies[e, a]
             x, y, z = abs(levers[e, a, 0]), abs(levers[e, a, 1]), abs(levers[e, a, 2])
             u, v, w = x, y, z  # the arms that forces act at
-            arm = max(x, y, z)
-            arms[e, a] = arm
-            held[e, a] = k[i, i] + k[i + 1, i + 1] + k[i + 2, i + 2]
+            arm, held = max(x, y, z), k[i, i] + k[i + 1, i + 1] + k[i + 2, i + 2]
+            sums[0, body] += held
+            sums[1, body] += arm * arm * held
+            sums[2, body] = max(sums[2, body], arm)
             if arm == 0.0:
                 continue
-            if arm < least * far[e, a]:
-                x = y = z = least * far[e, a]
-                u = v = w = far[e, a]
+            at = origins[frames[e, a]]
+            far = max(abs(at[0]), abs(at[1]), abs(at[2]))
+            if arm < least * far:
+                x = y = z = least * far
+                u = v = w = far
             for j in range(n):
                 k[i + 3, j] += y * k[i + 2, j] + z * k[i + 1, j]
                 k[i + 4, j] += z * k[i, j] + x * k[i + 2, j]
@@ -108,7 +115,14 @@ def size_terms(levers, far, factor, least, gradient, stiffness):
             k[i + 5, i + 3] += xz
             k[i + 4, i + 5] += yz
             k[i + 5, i + 4] += yz
-    return terms, held, arms
+        for i in range(n):
+            first = 0
+            for b in range(widths.shape[0]):
+                place = places[e, i, b]
+                if place >= 0:
+                    for j in range(widths[b]):
+                        data[place + j] += k[first + j, i]
+                first += widths[b]
 
 
 @when_large

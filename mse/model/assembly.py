@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from ..elements import laws
 from ..errors import ModelError
-from ..kernels.assembling import add_forces, add_slopes, shift_to_reference, size_terms
+from ..kernels.assembling import add_forces, add_slopes, add_terms, shift_to_reference
 from ..numerics.factor import Factors
 from ..numerics.precision import EPS
 from .carriers import Carriers
@@ -389,28 +389,35 @@ class Assembly:
         Rounding of K is a few eps of this sum, whatever cancels: within an element, in ``T^T K T`` by the arms, or between
         elements. The arm of a body is a mean weighted by stiffness; joints contribute their longest arm.
         """
-        total, (held, square, longest) = Sum(self.pattern), np.zeros((3, self.bodies))
+        total, of_elements, of_joints = Sum(self.pattern), *np.zeros((2, 3, self.bodies))
         strength, load_factor, follower_factor = factors
-        outermost = np.abs(at.o).max(axis=1, initial=0.0)
 
-        def add(g: Group, part: slice, gradient: np.ndarray, stiffness: np.ndarray, factor: float = 1.0) -> np.ndarray:
-            bodies, far = self._bodies[g.numbers][part].ravel(), outermost[g.frames[part]]
-            levers = self._levers(g, at, part)
-            terms, hold, arm = size_terms(levers, far, factor, _ROUNDED_ARM, gradient, stiffness)
-            held[:] += np.bincount(bodies, hold.ravel(), self.bodies)
-            square[:] += np.bincount(bodies, (arm**2 * hold).ravel(), self.bodies)
-            total.add(g.numbers, terms[:, None], part=part)
-            return arm
+        def add(g: Group, part: slice, f: np.ndarray, k: np.ndarray, sums: np.ndarray, factor: float = 1.0) -> None:
+            places, bodies = self.pattern.places(g.numbers)[part], self._bodies[g.numbers][part]
+            positions = self._levers(g, at, part), at.o, g.frames[part]
+            add_terms(
+                *positions,
+                factor,
+                _ROUNDED_ARM,
+                f,
+                k,
+                bodies,
+                sums,
+                self.pattern.widths[g.numbers[0]],
+                places,
+                total.data,
+            )
 
         for g in self.joined:
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(2):
                 _, f, k = g.evaluate(at, 2, load_factor, part, summed=True, follower_factor=follower_factor)
-                add(g, part, f, k, factor)
+                add(g, part, f, k, of_elements, factor)
         for g, f, k in self._reaction_stiffness(at, multipliers):
-            np.maximum.at(longest, self._bodies[g.numbers], add(g, ALL, f, k))
-        mean = np.sqrt(np.divide(square, held, out=np.zeros(self.bodies), where=held > 0.0))
-        return total.by_columns(), np.maximum(mean, longest)
+            add(g, ALL, f, k, of_joints)
+        held, square, _ = of_elements + of_joints
+        mean = np.sqrt(square / np.where(held > 0.0, held, 1.0))
+        return total.by_columns(), np.maximum(mean, of_joints[2])
 
     def loads(self, at: Configuration) -> np.ndarray:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""

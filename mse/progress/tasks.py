@@ -150,11 +150,11 @@ class Task:
 
     def _close(self, error: BaseException | None) -> None:
         interrupted = isinstance(error, KeyboardInterrupt)
-        last, long = self.progress(), perf_counter() - self._began >= _PATIENCE
+        long = perf_counter() - self._began >= _PATIENCE
         if interrupted and not error.args:
-            error.add_note(f"mse: {ended(last, 'was interrupted after')}")
+            error.add_note(f"mse: {ended(self.progress(), 'was interrupted after')}")
         if self._bar is not None:
-            self._bar.end(last if interrupted and long else None)
+            self._bar.end(self.progress() if interrupted and long else None)
         if self._subjects and self._compiled >= _PATIENCE:
             *_, where = self._subjects.values()
             line = f"compiled for this machine, once, in {self._compiled:.1f} s: {', '.join(self._subjects)} ({where})"
@@ -165,7 +165,10 @@ class Task:
         if self._logs and long:
             log.info(
                 "%s",
-                ended(last, "took" if error is None else "was interrupted after" if interrupted else "failed after"),
+                ended(
+                    self.progress(),
+                    "took" if error is None else "was interrupted after" if interrupted else "failed after",
+                ),
             )
         if self._call is not None and error is None:
             try:

@@ -63,9 +63,12 @@ def carrying(here: Evaluation) -> Evaluation:
 
 def changed_flows(result: WorkingPoint) -> bool:
     """Whether steady flows and networks at a working point are others than those that it was found with, beyond rounding."""
-    here, assembly = result._evaluation, result._assembly
-    at, before, steady = here.configuration, assembly.flows, assembly.steady
-    parts = [] if steady is None else networks(assembly, at)
+    assembly = result._assembly
+    before, steady = assembly.flows, assembly.steady
+    if steady is None and not before.any():
+        return False
+    here = result._evaluation
+    at, parts = here.configuration, [] if steady is None else networks(assembly, here.configuration)
     for part in parts:
         network = Network(assembly, here.state, part)
         multipliers = np.zeros(assembly.constraint_count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mse.kernels.assembling import size_terms
+from mse.kernels.assembling import add_terms
 
 K, FORCE, FAR, LEAST = 1e3, 7.0, 50.0, 1e-8
 
@@ -14,10 +14,12 @@ def sizes(arm: float) -> np.ndarray:
     """Terms (6, 6) of a spring along all axes, with a force along x, at an arm along y."""
     stiffness = np.diag([K, K, K, 0.0, 0.0, 0.0])[None, None]
     gradient = np.array([[-FORCE, 0.0, 0.0, 0.0, 0.0, 0.0]])
-    levers, far = np.array([[[0.0, arm, 0.0]]]), np.array([[FAR]])
-    terms, held, arms = size_terms(levers, far, 1.0, LEAST, gradient, stiffness)
-    assert held[0, 0] == 3.0 * K and arms[0, 0] == abs(arm)
-    return terms[0]
+    levers, origins = np.array([[[0.0, arm, 0.0]]]), np.array([[0.0, 0.0, 0.0], [1.0, 0.0, -FAR]])
+    one, sums, terms = np.ones((1, 1), dtype=int), np.zeros((3, 2)), np.zeros(36)
+    places = 6 * np.arange(6)[None, :, None]
+    add_terms(levers, origins, one, 1.0, LEAST, gradient, stiffness, one, sums, np.array([6]), places, terms)
+    np.testing.assert_array_equal(sums, [[0.0, 3.0 * K], [0.0, 3.0 * K * arm**2], [0.0, abs(arm)]])
+    return terms.reshape(6, 6)
 
 
 def test_arms_carry_stiffness_and_forces():
