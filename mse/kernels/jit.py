@@ -130,6 +130,12 @@ part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
 # quarter less time.
 bare_part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 
+# The same for short parts that a loop calls for each body: each array handed over is seven numbers on the stack, and a product
+# that is added takes one instruction instead of two.  Accelerations of trees take a sixth less time.
+inner_part = njit(
+    no_cfunc_wrapper=True, no_cpython_wrapper=True, error_model="numpy", fastmath={"contract"}, _nrt=False, forceinline=True
+)
+
 
 def long_part(function):
     """A ``part`` that takes long to compile, whose code another process may leave on disk; see ``ahead``."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import bare_part
+from .jit import bare_part, inner_part
 from .rotations import TURN, WHOLE
 
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
@@ -52,7 +52,7 @@ TURNED, VALUE, U, AXIS, ARM, W = 0, 27, 28, 37, 40, 43
 BIAS, M, H, J, F, COLUMN, INVERSE, PUSH, A, P, V, WIDTH = 46, 52, 58, 67, 73, 79, 85, 86, 87, 93, 96, 99
 
 
-@bare_part
+@inner_part
 def _put_crossed(row, axis):
     """``E T`` and ``E^2 T`` of a hinge into its row."""
     for first in range(TURNED, TURNED + 18, 9):
@@ -136,7 +136,7 @@ def begin_step(tree, rows, o, u, v, angles, y):
         row[VALUE] = value
 
 
-@bare_part
+@inner_part
 def _put_turned(row, before, matrix):
     """Orientation (9) of a node into its row: that of a row ``before`` times the matrix (9) at a place of its own row."""
     t0, t1, t2 = row[matrix], row[matrix + 1], row[matrix + 2]
@@ -147,7 +147,7 @@ def _put_turned(row, before, matrix):
         row[i], row[i + 1], row[i + 2] = x * t0 + y * t3 + z * t6, x * t1 + y * t4 + z * t7, x * t2 + y * t5 + z * t8
 
 
-@bare_part
+@inner_part
 def _put_ball(row, rates, at, y, out):
     """``exp([a]x)`` (9) of the coordinates a of a ball joint into its row at H, and the rate of a; w begins at ``rates``."""
     x, z, t = y[at], y[at + 1], y[at + 2]
@@ -204,7 +204,7 @@ def place(tree, rows, y, out):
                 row[W + i] += x * y[n + at] + z * y[n + at + 1] + t * y[n + at + 2]
 
 
-@bare_part
+@inner_part
 def _put_bias(row, before, sliding):
     """Acceleration (6) of a node from velocities, relative to the one before it; ``sliding`` is twice the rate of a slide."""
     p0, p1, p2 = before[W], before[W + 1], before[W + 2]
@@ -219,7 +219,7 @@ def _put_bias(row, before, sliding):
     row[BIAS + 5] = p0 * w1 - p1 * w0
 
 
-@bare_part
+@inner_part
 def _put_own(row, own):
     """Inertia of a node about its joint, along the world, and the forces that it takes without accelerations."""
     mass = own[0]
@@ -263,7 +263,7 @@ def _put_own(row, own):
     row[F + 3], row[F + 4], row[F + 5] = w1 * l2 - w2 * l1, w2 * l0 - w0 * l2, w0 * l1 - w1 * l0
 
 
-@bare_part
+@inner_part
 def _let_go(row, kind, own, y, at):
     """Take the motion along a slide or hinge out of inertia and force of a node; its pivot, 0 where it has no inertia.
 
@@ -308,7 +308,7 @@ def _let_go(row, kind, own, y, at):
     return pivot
 
 
-@bare_part
+@inner_part
 def _hand_on(row, to):
     """Add what is left of a node's inertia and force, at its joint, to those of the node that it hangs on."""
     r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
@@ -344,7 +344,7 @@ def _hand_on(row, to):
     to[J + 5] += j5 + r0 * (g5 + h5) - r1 * (g2 + h2)
 
 
-@bare_part
+@inner_part
 def _let_turn(row, to, carried):
     """Take the turns of a ball joint out of inertia and force of a node, and hand on what is left; whether it has inertia.
 
@@ -398,7 +398,7 @@ def _let_turn(row, to, carried):
     return True
 
 
-@bare_part
+@inner_part
 def _put_acceleration(row, before, kind):
     """Acceleration (6) of a node from that of the one before it; of a slide or hinge also its own, which is given back."""
     p0, p1, p2, r0, r1, r2 = before[A + 3], before[A + 4], before[A + 5], row[ARM], row[ARM + 1], row[ARM + 2]
