@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import bare_part, inner_part
+from .jit import bare_part, inner_part, summing_part
 from .rotations import TURN, WHOLE
 
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
@@ -204,7 +204,7 @@ def place(tree, rows, y, out):
                 row[W + i] += x * y[n + at] + z * y[n + at + 1] + t * y[n + at + 2]
 
 
-@inner_part
+@summing_part
 def _put_bias(row, before, sliding):
     """Acceleration (6) of a node from velocities, relative to the one before it; ``sliding`` is twice the rate of a slide."""
     p0, p1, p2 = before[W], before[W + 1], before[W + 2]
@@ -219,7 +219,7 @@ def _put_bias(row, before, sliding):
     row[BIAS + 5] = p0 * w1 - p1 * w0
 
 
-@inner_part
+@summing_part
 def _put_own(row, own):
     """Inertia of a node about its joint, along the world, and the forces that it takes without accelerations."""
     mass = own[0]
@@ -263,7 +263,7 @@ def _put_own(row, own):
     row[F + 3], row[F + 4], row[F + 5] = w1 * l2 - w2 * l1, w2 * l0 - w0 * l2, w0 * l1 - w1 * l0
 
 
-@inner_part
+@summing_part
 def _let_go(row, kind, own, y, at):
     """Take the motion along a slide or hinge out of inertia and force of a node; its pivot, 0 where it has no inertia.
 
@@ -308,7 +308,7 @@ def _let_go(row, kind, own, y, at):
     return pivot
 
 
-@inner_part
+@summing_part
 def _hand_on(row, to):
     """Add what is left of a node's inertia and force, at its joint, to those of the node that it hangs on."""
     r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
@@ -344,7 +344,7 @@ def _hand_on(row, to):
     to[J + 5] += j5 + r0 * (g5 + h5) - r1 * (g2 + h2)
 
 
-@inner_part
+@summing_part
 def _let_turn(row, to, carried):
     """Take the turns of a ball joint out of inertia and force of a node, and hand on what is left; whether it has inertia.
 
@@ -398,7 +398,7 @@ def _let_turn(row, to, carried):
     return True
 
 
-@inner_part
+@summing_part
 def _put_acceleration(row, before, kind):
     """Acceleration (6) of a node from that of the one before it; of a slide or hinge also its own, which is given back."""
     p0, p1, p2, r0, r1, r2 = before[A + 3], before[A + 4], before[A + 5], row[ARM], row[ARM + 1], row[ARM + 2]
