@@ -327,35 +327,75 @@ def _hand_on(row, to):
     """Add what is left of a node's inertia and force, at its joint, to those of the node that it hangs on."""
     r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
     b0, b1, b2, b3, b4, b5 = row[BIAS], row[BIAS + 1], row[BIAS + 2], row[BIAS + 3], row[BIAS + 4], row[BIAS + 5]
-    m0, m1, m2, m3, m4, m5 = row[M], row[M + 1], row[M + 2], row[M + 3], row[M + 4], row[M + 5]
-    h0, h1, h2, h3, h4, h5 = row[H], row[H + 1], row[H + 2], row[H + 3], row[H + 4], row[H + 5]
-    h6, h7, h8 = row[H + 6], row[H + 7], row[H + 8]
-    j0, j1, j2, j3, j4, j5 = row[J], row[J + 1], row[J + 2], row[J + 3], row[J + 4], row[J + 5]
-    f0 = row[F] + m0 * b0 + m1 * b1 + m2 * b2 + h0 * b3 + h1 * b4 + h2 * b5
-    f1 = row[F + 1] + m1 * b0 + m3 * b1 + m4 * b2 + h3 * b3 + h4 * b4 + h5 * b5
-    f2 = row[F + 2] + m2 * b0 + m4 * b1 + m5 * b2 + h6 * b3 + h7 * b4 + h8 * b5
-    f3 = row[F + 3] + h0 * b0 + h3 * b1 + h6 * b2 + j0 * b3 + j1 * b4 + j2 * b5
-    f4 = row[F + 4] + h1 * b0 + h4 * b1 + h7 * b2 + j1 * b3 + j3 * b4 + j4 * b5
-    f5 = row[F + 5] + h2 * b0 + h5 * b1 + h8 * b2 + j2 * b3 + j4 * b4 + j5 * b5
+    f0 = row[F] + row[M] * b0 + row[M + 1] * b1 + row[M + 2] * b2 + row[H] * b3 + row[H + 1] * b4 + row[H + 2] * b5
+    f1 = (
+        row[F + 1]
+        + row[M + 1] * b0
+        + row[M + 3] * b1
+        + row[M + 4] * b2
+        + row[H + 3] * b3
+        + row[H + 4] * b4
+        + row[H + 5] * b5
+    )
+    f2 = (
+        row[F + 2]
+        + row[M + 2] * b0
+        + row[M + 4] * b1
+        + row[M + 5] * b2
+        + row[H + 6] * b3
+        + row[H + 7] * b4
+        + row[H + 8] * b5
+    )
+    f3 = row[F + 3] + row[H] * b0 + row[H + 3] * b1 + row[H + 6] * b2 + row[J] * b3 + row[J + 1] * b4 + row[J + 2] * b5
+    f4 = (
+        row[F + 4]
+        + row[H + 1] * b0
+        + row[H + 4] * b1
+        + row[H + 7] * b2
+        + row[J + 1] * b3
+        + row[J + 3] * b4
+        + row[J + 4] * b5
+    )
+    f5 = (
+        row[F + 5]
+        + row[H + 2] * b0
+        + row[H + 5] * b1
+        + row[H + 8] * b2
+        + row[J + 2] * b3
+        + row[J + 4] * b4
+        + row[J + 5] * b5
+    )
     to[F], to[F + 1], to[F + 2] = to[F] + f0, to[F + 1] + f1, to[F + 2] + f2
     to[F + 3] += f3 + r1 * f2 - r2 * f1
     to[F + 4] += f4 + r2 * f0 - r0 * f2
     to[F + 5] += f5 + r0 * f1 - r1 * f0
     # H' = H - M [r]x, J' = J - H'[r]x + [r]x H', of which the first H' is transposed and without the arm
-    g0, g1, g2 = h0 - m1 * r2 + m2 * r1, h1 - m2 * r0 + m0 * r2, h2 - m0 * r1 + m1 * r0
-    g3, g4, g5 = h3 - m3 * r2 + m4 * r1, h4 - m4 * r0 + m1 * r2, h5 - m1 * r1 + m3 * r0
-    g6, g7, g8 = h6 - m4 * r2 + m5 * r1, h7 - m5 * r0 + m2 * r2, h8 - m2 * r1 + m4 * r0
-    to[M], to[M + 1], to[M + 2] = to[M] + m0, to[M + 1] + m1, to[M + 2] + m2
-    to[M + 3], to[M + 4], to[M + 5] = to[M + 3] + m3, to[M + 4] + m4, to[M + 5] + m5
+    g0, g1, g2 = (
+        row[H] - row[M + 1] * r2 + row[M + 2] * r1,
+        row[H + 1] - row[M + 2] * r0 + row[M] * r2,
+        row[H + 2] - row[M] * r1 + row[M + 1] * r0,
+    )
+    g3, g4, g5 = (
+        row[H + 3] - row[M + 3] * r2 + row[M + 4] * r1,
+        row[H + 4] - row[M + 4] * r0 + row[M + 1] * r2,
+        row[H + 5] - row[M + 1] * r1 + row[M + 3] * r0,
+    )
+    g6, g7, g8 = (
+        row[H + 6] - row[M + 4] * r2 + row[M + 5] * r1,
+        row[H + 7] - row[M + 5] * r0 + row[M + 2] * r2,
+        row[H + 8] - row[M + 2] * r1 + row[M + 4] * r0,
+    )
+    to[M], to[M + 1], to[M + 2] = to[M] + row[M], to[M + 1] + row[M + 1], to[M + 2] + row[M + 2]
+    to[M + 3], to[M + 4], to[M + 5] = to[M + 3] + row[M + 3], to[M + 4] + row[M + 4], to[M + 5] + row[M + 5]
     to[H], to[H + 1], to[H + 2] = to[H] + g0, to[H + 1] + g1, to[H + 2] + g2
     to[H + 3], to[H + 4], to[H + 5] = to[H + 3] + g3, to[H + 4] + g4, to[H + 5] + g5
     to[H + 6], to[H + 7], to[H + 8] = to[H + 6] + g6, to[H + 7] + g7, to[H + 8] + g8
-    to[J] += j0 + r1 * (g6 + h6) - r2 * (g3 + h3)
-    to[J + 1] += j1 + r1 * g7 - r2 * g4 + r2 * h0 - r0 * h6
-    to[J + 2] += j2 + r1 * g8 - r2 * g5 + r0 * h3 - r1 * h0
-    to[J + 3] += j3 + r2 * (g1 + h1) - r0 * (g7 + h7)
-    to[J + 4] += j4 + r2 * g2 - r0 * g8 + r0 * h4 - r1 * h1
-    to[J + 5] += j5 + r0 * (g5 + h5) - r1 * (g2 + h2)
+    to[J] += row[J] + r1 * (g6 + row[H + 6]) - r2 * (g3 + row[H + 3])
+    to[J + 1] += row[J + 1] + r1 * g7 - r2 * g4 + r2 * row[H] - r0 * row[H + 6]
+    to[J + 2] += row[J + 2] + r1 * g8 - r2 * g5 + r0 * row[H + 3] - r1 * row[H]
+    to[J + 3] += row[J + 3] + r2 * (g1 + row[H + 1]) - r0 * (g7 + row[H + 7])
+    to[J + 4] += row[J + 4] + r2 * g2 - r0 * g8 + r0 * row[H + 4] - r1 * row[H + 1]
+    to[J + 5] += row[J + 5] + r0 * (g5 + row[H + 5]) - r1 * (g2 + row[H + 2])
 
 
 @summing_part
