@@ -185,7 +185,9 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
             poses = [(frame, pose.moved(share * way[:3], share * way[3:])) for frame, pose, way in ways]
             wanted = first + k / stages * (last - first)
             close = NOTHING if k == stages else _ON_THE_WAY
-            here = _brought(equations, here, coordinates, (chosen, others), (wanted, poses), (before[others], close), weights)
+            here = _brought(
+                equations, here, coordinates, (chosen, others), (wanted, poses), (before[others], close), weights
+            )
         return here
 
     turns = np.where(coordinates.turns[chosen], np.trunc((target - before[chosen]) / _TURN), 0.0)
