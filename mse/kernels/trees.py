@@ -238,8 +238,8 @@ def _let_go(row, kind, own, y, at):
 
 
 @summing_part
-def _hand_on(row, to):
-    """Add what is left of a node's inertia and force, at its joint, to those of the node that it hangs on."""
+def _hand_force_on(row, to):
+    """Add what is left of a node's force, at its joint, to that of the node that it hangs on."""
     r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
     b0, b1, b2, b3, b4, b5 = row[BIAS], row[BIAS + 1], row[BIAS + 2], row[BIAS + 3], row[BIAS + 4], row[BIAS + 5]
     f0 = row[F] + row[M] * b0 + row[M + 1] * b1 + row[M + 2] * b2 + row[H] * b3 + row[H + 1] * b4 + row[H + 2] * b5
@@ -284,6 +284,12 @@ def _hand_on(row, to):
     to[F + 3] += f3 + r1 * f2 - r2 * f1
     to[F + 4] += f4 + r2 * f0 - r0 * f2
     to[F + 5] += f5 + r0 * f1 - r1 * f0
+
+
+@summing_part
+def _hand_inertia_on(row, to):
+    """Add what is left of a node's inertia, at its joint, to that of the node that it hangs on."""
+    r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
     # All is read from the row again, since registers do not hold it: kept, it would go to the stack and back.
     # H' = H - M [r]x, J' = J - H'[r]x + [r]x H', of which the first H' is transposed and without the arm
     g0, g1, g2 = (
@@ -418,7 +424,8 @@ def accelerate(tree, rows, y, out):
                 return False
             damped -= tree.springs[k, 3] * y[n + at] * y[n + at]
         if before > 0:
-            _hand_on(row, rows[before])
+            _hand_force_on(row, rows[before])
+            _hand_inertia_on(row, rows[before])
     for i in range(3):
         rows[0, A + i], rows[0, A + 3 + i] = -tree.gravity[i], 0.0
     for k in range(1, count):
