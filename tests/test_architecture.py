@@ -345,7 +345,7 @@ LONG = {
     "kernels.joints._joints": "numba compiles one function sooner than several",
     "kernels.rank._eliminate": "numba compiles one function sooner than several",
     "kernels.multibody.run": "numba compiles one function sooner than several",
-    "kernels.trees.begin_step": "numba compiles one function sooner than several",
+    "kernels.tree_poses.begin_step": "numba compiles one function sooner than several",
     "numerics.trust_region._dense_step": "the cases of one subproblem, which share all they know",
     "numerics.trust_region._sparse_step": "the cases of one subproblem, which share all they know",
 }

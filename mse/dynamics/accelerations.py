@@ -382,7 +382,7 @@ class Equations:
         """Measured slopes (m, n) of unit length of all constraints, with ``extra`` rows last, and their lengths (m,)."""
         slopes, lengths = np.zeros((0, self.size)), np.zeros(0)
         if self.assembly.constraint_count:
-            slopes, lengths = here.dense_tangent.slopes, here.distances[1]
+            slopes, lengths = here.dense_slopes, here.distances[1]
         if extra is not None:
             length = self._lengths(extra)
             rows = extra / self.measure.metric / length[:, None]

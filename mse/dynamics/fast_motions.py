@@ -31,14 +31,13 @@ class Fast(NamedTuple):
 
 
 class FastMotions:
-    """Motions with mass about a state at velocities v (n,), each by one matrix alone, stiffness or damping, and the masses."""
+    """Motions with mass about a state at velocities v (n,), each by one matrix alone, stiffness or damping, and the masses.
 
-    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray, matrices: Jacobian):
-        basis = allowed(matrices)
+    ``along`` (n, k) are the motions of unit mass that constraints allow.
+    """
+
+    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray, matrices: Jacobian, along: np.ndarray):
         self._equations, self._here, self._v = equations, here, v
-        values, vectors = eigh(basis.T @ matrices.mass @ basis)
-        heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
-        along = basis @ (vectors[:, heavy] / np.sqrt(values[heavy]))
         self._mass = matrices.mass
         squares, modes = eigh(along.T @ (matrices.stiffness + matrices.stiffness.T) @ along / 2.0)
         self._rates, self._modes = np.sqrt(np.maximum(squares, 0.0)), along @ modes
@@ -86,16 +85,20 @@ class FastMotions:
         return max(found, key=found.get)
 
 
-def allowed(matrices: Jacobian) -> np.ndarray:
-    """Measured motions (n, k) that constraints allow, one in each column."""
-    rows = matrices.rows
-    return np.linalg.svd(rows)[2][len(rows) :].T if len(rows) else np.eye(matrices.size)
+def allowed(matrices: Jacobian) -> tuple[np.ndarray, np.ndarray]:
+    """Measured motions that constraints allow, one in each column: those of unit mass (n, k), and those without mass (n, l)."""
+    rows = matrices.rows  # independent ones
+    basis = np.linalg.qr(rows.T, mode="complete")[0][:, len(rows) :] if len(rows) else np.eye(matrices.size)
+    values, vectors = eigh(basis.T @ matrices.mass @ basis)
+    heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
+    return basis @ (vectors[:, heavy] / np.sqrt(values[heavy])), basis @ vectors[:, ~heavy]
 
 
 def fastest_motion(equations: Equations, state: State, v: np.ndarray, time: float) -> Fast | None:
     """The fastest motion about a state; None where there is none, or no number says so."""
     try:
         here = equations.evaluation(state, time)
-        return FastMotions(equations, here, v, Jacobian(equations, here, v)).fastest()
+        matrices = Jacobian(equations, here, v)
+        return FastMotions(equations, here, v, matrices, allowed(matrices)[0]).fastest()
     except (ModelError, LinAlgError, ValueError):
         return None

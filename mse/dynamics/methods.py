@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
 from ..elements.coordinates import flowing
 from ..errors import ModelError
 from ..model.evaluation import Evaluation
-from ..numerics.precision import NOTHING, left_by_rounding
+from ..numerics.precision import NOTHING
 from ..validation.arguments import shown
 from .accelerations import Equations
 from .explicit import Stepper
@@ -45,13 +44,11 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
                 if len({body[f] for f in frames} - {0}) > 1:
                     return "implicit", f"steps are implicit, since the inertia of {el.path} couples bodies"
     matrices = Jacobian(equations, here, v)
-    basis = allowed(matrices)
-    if not basis.shape[1]:
-        return "explicit", ""
-    name = _held_without_mass(equations, matrices, basis)
+    heavy, light = allowed(matrices)
+    name = _held_without_mass(equations, matrices, light)
     if name:
         return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
-    motions = FastMotions(equations, here, v, matrices)
+    motions = FastMotions(equations, here, v, matrices, heavy)
     fastest = motions.fastest()
     if fastest is None or fastest.rate * span < _FAST:
         return "explicit", ""
@@ -78,10 +75,8 @@ def refuse_undivided(label: str, names: list[str]) -> None:
         )
 
 
-def _held_without_mass(equations: Equations, matrices: Jacobian, basis: np.ndarray) -> str:
-    """The coordinate that moves most in a motion without mass on which a stiffness or damping acts; "" without any."""
-    values, vectors = eigh(basis.T @ matrices.mass @ basis)
-    light = basis @ vectors[:, values <= left_by_rounding(len(values)) * values.max(initial=0.0)]
+def _held_without_mass(equations: Equations, matrices: Jacobian, light: np.ndarray) -> str:
+    """The coordinate that moves most in one of the motions without mass (n, l) that stiffness or damping acts on; "" for none."""
     acting = np.zeros(light.shape[1])
     for matrix in (matrices.stiffness, matrices.damping):
         size = np.abs(matrix).max(initial=0.0)

@@ -30,6 +30,7 @@ _MOST, _MORE = 256, 4
 # (benchmarks/motions.py) repeat 13 to 25 of a hundred trials with 0.9, and 3 to 15 with 0.8: as many trials in all, for errors
 # that are a half to a tenth.
 _SAFE = 0.8
+_UPPER = np.triu_indices(3)
 
 
 class _Node(NamedTuple):
@@ -121,7 +122,7 @@ def _about(own: np.ndarray, at: np.ndarray) -> np.ndarray:
     # with lever r of the center and arm a of the point, r r -> (r - a)(r - a)
     dyad = -np.outer(first, at) - np.outer(at, first) + mass * np.outer(at, at)
     moved = inertia + np.trace(dyad) * np.eye(3) - dyad
-    return np.concatenate([[mass], first - mass * at, moved[np.triu_indices(3)]])
+    return np.concatenate([[mass], first - mass * at, moved[_UPPER]])
 
 
 class TreeSteps:

@@ -130,6 +130,19 @@ part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
 # quarter less time.
 bare_part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 
+# The same for short parts that a loop calls for each body, as each array handed over is seven numbers on the stack.
+_inner = {
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "forceinline": True,
+}
+inner_part = njit(**_inner)
+# The same with products that are added in one instruction.  Which of two products that is, is not said: two kernels that take in
+# the same part may differ in the last bit.
+summing_part = njit(fastmath={"contract"}, **_inner)
+
 
 def long_part(function):
     """A ``part`` that takes long to compile, whose code another process may leave on disk; see ``ahead``."""

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import bare_part, kept
-from .trees import BALL, HINGE, SLIDE, A, accelerate, begin_step, place, put_bodies
+from .tree_poses import begin_step, put_bodies
+from .trees import BALL, HINGE, SLIDE, A, accelerate, place
 
 REACHED, FAILED, NO_INERTIA = 0, 1, 2
 

@@ -10,13 +10,12 @@ A step has coordinates about the poses at its begin: displacements, angles, and 
 
 from __future__ import annotations
 
-from math import atan2, cos, sin, sqrt
+from math import sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from .jit import bare_part
-from .rotations import TURN, WHOLE
+from .jit import bare_part, inner_part, summing_part
 
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
 # Of inertias that a joint takes out: less than this is rounding.  With 1e-16 and 1e-9 tests/dynamics/test_trees.py passes.
@@ -52,91 +51,7 @@ TURNED, VALUE, U, AXIS, ARM, W = 0, 27, 28, 37, 40, 43
 BIAS, M, H, J, F, COLUMN, INVERSE, PUSH, A, P, V, WIDTH = 46, 52, 58, 67, 73, 79, 85, 86, 87, 93, 96, 99
 
 
-@bare_part
-def _put_crossed(row, axis):
-    """``E T`` and ``E^2 T`` of a hinge into its row."""
-    for first in range(TURNED, TURNED + 18, 9):
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            for j in range(first, first + 3):
-                row[j + 9 + 3 * i] = axis[i1] * row[j + 3 * i2] - axis[i2] * row[j + 3 * i1]
-
-
-@bare_part
-def begin_step(tree, rows, o, u, v, angles, y):
-    """Coordinates y (2 n + 1,) at the begin of a step from poses o (b + 1, 3), u (b + 1, 3, 3) and velocities v (6 b,) of bodies.
-
-    ``angles`` (k + 1,) of hinges are brought to what poses say, on the branch where they are.
-    """
-    n = (y.shape[0] - 1) // 2
-    for i in range(y.shape[0]):
-        y[i] = 0.0
-    for i in range(3):
-        for j in range(3):
-            rows[0, U + 3 * i + j] = 1.0 if i == j else 0.0
-        rows[0, P + i] = rows[0, V + i] = rows[0, W + i] = 0.0
-    for k in range(1, tree.nodes.shape[0]):
-        before, kind, at, body = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], tree.nodes[k, 3]
-        from_, row = rows[before], rows[k]
-        for i in range(3):
-            for j in range(3):
-                row[U + 3 * i + j] = u[body, i, j] if body else from_[U + 3 * i + j]
-        for i in range(3):
-            for j in range(3):
-                row[TURNED + 3 * i + j] = 0.0
-                for c in range(U, U + 9, 3):
-                    row[TURNED + 3 * i + j] += from_[c + i] * row[c + j]
-        base, last = tree.nodes[tree.nodes[k, 4], 0], tree.nodes[k, 5]
-        one, two = tree.nodes[base, 3], tree.nodes[last, 3]
-        sine = cosine = 0.0
-        rate, value = 0.0, 0.0
-        for c in range(3):
-            # of both sides of the joint: what turns, and what moves at its place
-            w1 = v[6 * one - 3 + c] if one else 0.0
-            w2 = v[6 * two - 3 + c]
-            axis = (
-                from_[U + 3 * c] * tree.places[k, 2, 0]
-                + from_[U + 3 * c + 1] * tree.places[k, 2, 1]
-                + from_[U + 3 * c + 2] * tree.places[k, 2, 2]
-            )
-            if kind == HINGE:
-                rate += axis * (w2 - w1)
-                for i in range(2):
-                    x = y1 = z = 0.0
-                    for j in range(3):
-                        x += from_[U + 3 * c + j] * tree.marks[k, i, j]
-                        y1 += row[U + 3 * c + j] * tree.marks[k, 2 + i, j]
-                        z += row[U + 3 * c + j] * tree.marks[k, 3 - i, j]
-                    cosine += x * y1
-                    sine += x * z if i == 1 else -x * z
-            elif kind == BALL:
-                for j in range(3):
-                    y[n + at + j] += row[U + 3 * c + j] * (w2 - w1)
-            elif kind == SLIDE:
-                c1, c2 = (c + 1) % 3, (c + 2) % 3
-                there = there1 = there2 = on = 0.0
-                for j in range(3):
-                    there += u[two, c, j] * tree.places[last, 1, j]
-                    there1 += u[two, c1, j] * tree.places[last, 1, j]
-                    there2 += u[two, c2, j] * tree.places[last, 1, j]
-                    on += u[one, c, j] * tree.places[tree.nodes[k, 4], 0, j]
-                value += axis * (o[two, c] + there - o[one, c] - on)
-                rate += axis * (v[6 * two - 6 + c] + v[6 * two - 3 + c1] * there2 - v[6 * two - 3 + c2] * there1)
-                if one:
-                    arm1, arm2 = o[two, c1] + there1 - o[one, c1], o[two, c2] + there2 - o[one, c2]
-                    rate -= axis * (v[6 * one - 6 + c] + v[6 * one - 3 + c1] * arm2 - v[6 * one - 3 + c2] * arm1)
-        if kind == HINGE:
-            value = atan2(sine, cosine)
-            turns = (angles[k] - value) / TURN
-            value += TURN * ((turns + WHOLE) - WHOLE)
-            angles[k] = value
-            _put_crossed(row, tree.places[k, 2])
-        if kind in (HINGE, SLIDE):
-            y[n + at] = rate
-        row[VALUE] = value
-
-
-@bare_part
+@inner_part
 def _put_turned(row, before, matrix):
     """Orientation (9) of a node into its row: that of a row ``before`` times the matrix (9) at a place of its own row."""
     t0, t1, t2 = row[matrix], row[matrix + 1], row[matrix + 2]
@@ -147,17 +62,31 @@ def _put_turned(row, before, matrix):
         row[i], row[i + 1], row[i + 2] = x * t0 + y * t3 + z * t6, x * t1 + y * t4 + z * t7, x * t2 + y * t5 + z * t8
 
 
-@bare_part
+@inner_part
+def _turning(square):
+    """``sin(a) / a`` and ``(1 - cos(a)) / a^2`` of the square of an angle a.
+
+    Up to 1 rad, and few steps turn further, nine terms of their series are exact to rounding, and a third of the work.
+    """
+    if square > 1.0:
+        angle = sqrt(square)
+        half = sin(0.5 * angle)
+        return sin(angle) / angle, 2.0 * half * half / square
+    s = 1 / 6227020800 - square * (1 / 1307674368000 - square * (1 / 355687428096000))
+    s = 1 / 120 - square * (1 / 5040 - square * (1 / 362880 - square * (1 / 39916800 - square * s)))
+    c = 1 / 87178291200 - square * (1 / 20922789888000 - square * (1 / 6402373705728000))
+    c = 1 / 720 - square * (1 / 40320 - square * (1 / 3628800 - square * (1 / 479001600 - square * c)))
+    return 1.0 - square * (1 / 6 - square * s), 0.5 - square * (1 / 24 - square * c)
+
+
+@inner_part
 def _put_ball(row, rates, at, y, out):
     """``exp([a]x)`` (9) of the coordinates a of a ball joint into its row at H, and the rate of a; w begins at ``rates``."""
     x, z, t = y[at], y[at + 1], y[at + 2]
     square = x * x + z * z + t * t
-    s, c, d = 1.0 - square / 6.0, 0.5 - square / 24.0, 1.0 / 12.0
-    if square >= 1e-8:  # below, the next terms of these series are less than rounding
-        angle = sqrt(square)
-        half, cosine = sin(0.5 * angle), cos(0.5 * angle)
-        s, c = 2.0 * half * cosine / angle, 2.0 * half * half / square
-        d = (1.0 - 0.5 * angle * cosine / half) / square
+    s, c = _turning(square)
+    # (1 - s / (2 c)) / a^2, which below 1e-2 rad are three terms to rounding
+    d = 1 / 12 + square * (1 / 720 + square * (1 / 30240)) if square < 1e-4 else (1.0 - 0.5 * s / c) / square
     row[H], row[H + 4], row[H + 8] = 1.0 - c * (z * z + t * t), 1.0 - c * (x * x + t * t), 1.0 - c * (x * x + z * z)
     row[H + 1], row[H + 3] = c * x * z - s * t, c * x * z + s * t
     row[H + 2], row[H + 6] = c * x * t + s * z, c * x * t - s * z
@@ -182,8 +111,8 @@ def place(tree, rows, y, out):
             row[AXIS + i] = x * own[2, 0] + z * own[2, 1] + t * own[2, 2]
             row[ARM + i] = x * lever[0] + z * lever[1] + t * lever[2]
         if kind == HINGE:
-            half, cosine = sin(0.5 * y[at]), cos(0.5 * y[at])
-            s, c = 2.0 * half * cosine, 2.0 * half * half
+            s, c = _turning(y[at] * y[at])
+            s, c = y[at] * s, y[at] * y[at] * c
             for i in range(9):
                 row[H + i] = row[TURNED + i] + s * row[TURNED + 9 + i] + c * row[TURNED + 18 + i]
             _put_turned(row, before, H)
@@ -204,7 +133,7 @@ def place(tree, rows, y, out):
                 row[W + i] += x * y[n + at] + z * y[n + at + 1] + t * y[n + at + 2]
 
 
-@bare_part
+@summing_part
 def _put_bias(row, before, sliding):
     """Acceleration (6) of a node from velocities, relative to the one before it; ``sliding`` is twice the rate of a slide."""
     p0, p1, p2 = before[W], before[W + 1], before[W + 2]
@@ -219,7 +148,7 @@ def _put_bias(row, before, sliding):
     row[BIAS + 5] = p0 * w1 - p1 * w0
 
 
-@bare_part
+@summing_part
 def _put_own(row, own):
     """Inertia of a node about its joint, along the world, and the forces that it takes without accelerations."""
     mass = own[0]
@@ -263,7 +192,7 @@ def _put_own(row, own):
     row[F + 3], row[F + 4], row[F + 5] = w1 * l2 - w2 * l1, w2 * l0 - w0 * l2, w0 * l1 - w1 * l0
 
 
-@bare_part
+@summing_part
 def _let_go(row, kind, own, y, at):
     """Take the motion along a slide or hinge out of inertia and force of a node; its pivot, 0 where it has no inertia.
 
@@ -308,43 +237,90 @@ def _let_go(row, kind, own, y, at):
     return pivot
 
 
-@bare_part
-def _hand_on(row, to):
-    """Add what is left of a node's inertia and force, at its joint, to those of the node that it hangs on."""
+@summing_part
+def _hand_force_on(row, to):
+    """Add what is left of a node's force, at its joint, to that of the node that it hangs on."""
     r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
     b0, b1, b2, b3, b4, b5 = row[BIAS], row[BIAS + 1], row[BIAS + 2], row[BIAS + 3], row[BIAS + 4], row[BIAS + 5]
-    m0, m1, m2, m3, m4, m5 = row[M], row[M + 1], row[M + 2], row[M + 3], row[M + 4], row[M + 5]
-    h0, h1, h2, h3, h4, h5 = row[H], row[H + 1], row[H + 2], row[H + 3], row[H + 4], row[H + 5]
-    h6, h7, h8 = row[H + 6], row[H + 7], row[H + 8]
-    j0, j1, j2, j3, j4, j5 = row[J], row[J + 1], row[J + 2], row[J + 3], row[J + 4], row[J + 5]
-    f0 = row[F] + m0 * b0 + m1 * b1 + m2 * b2 + h0 * b3 + h1 * b4 + h2 * b5
-    f1 = row[F + 1] + m1 * b0 + m3 * b1 + m4 * b2 + h3 * b3 + h4 * b4 + h5 * b5
-    f2 = row[F + 2] + m2 * b0 + m4 * b1 + m5 * b2 + h6 * b3 + h7 * b4 + h8 * b5
-    f3 = row[F + 3] + h0 * b0 + h3 * b1 + h6 * b2 + j0 * b3 + j1 * b4 + j2 * b5
-    f4 = row[F + 4] + h1 * b0 + h4 * b1 + h7 * b2 + j1 * b3 + j3 * b4 + j4 * b5
-    f5 = row[F + 5] + h2 * b0 + h5 * b1 + h8 * b2 + j2 * b3 + j4 * b4 + j5 * b5
+    f0 = row[F] + row[M] * b0 + row[M + 1] * b1 + row[M + 2] * b2 + row[H] * b3 + row[H + 1] * b4 + row[H + 2] * b5
+    f1 = (
+        row[F + 1]
+        + row[M + 1] * b0
+        + row[M + 3] * b1
+        + row[M + 4] * b2
+        + row[H + 3] * b3
+        + row[H + 4] * b4
+        + row[H + 5] * b5
+    )
+    f2 = (
+        row[F + 2]
+        + row[M + 2] * b0
+        + row[M + 4] * b1
+        + row[M + 5] * b2
+        + row[H + 6] * b3
+        + row[H + 7] * b4
+        + row[H + 8] * b5
+    )
+    f3 = row[F + 3] + row[H] * b0 + row[H + 3] * b1 + row[H + 6] * b2 + row[J] * b3 + row[J + 1] * b4 + row[J + 2] * b5
+    f4 = (
+        row[F + 4]
+        + row[H + 1] * b0
+        + row[H + 4] * b1
+        + row[H + 7] * b2
+        + row[J + 1] * b3
+        + row[J + 3] * b4
+        + row[J + 4] * b5
+    )
+    f5 = (
+        row[F + 5]
+        + row[H + 2] * b0
+        + row[H + 5] * b1
+        + row[H + 8] * b2
+        + row[J + 2] * b3
+        + row[J + 4] * b4
+        + row[J + 5] * b5
+    )
     to[F], to[F + 1], to[F + 2] = to[F] + f0, to[F + 1] + f1, to[F + 2] + f2
     to[F + 3] += f3 + r1 * f2 - r2 * f1
     to[F + 4] += f4 + r2 * f0 - r0 * f2
     to[F + 5] += f5 + r0 * f1 - r1 * f0
+
+
+@summing_part
+def _hand_inertia_on(row, to):
+    """Add what is left of a node's inertia, at its joint, to that of the node that it hangs on."""
+    r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
+    # All is read from the row again, since registers do not hold it: kept, it would go to the stack and back.
     # H' = H - M [r]x, J' = J - H'[r]x + [r]x H', of which the first H' is transposed and without the arm
-    g0, g1, g2 = h0 - m1 * r2 + m2 * r1, h1 - m2 * r0 + m0 * r2, h2 - m0 * r1 + m1 * r0
-    g3, g4, g5 = h3 - m3 * r2 + m4 * r1, h4 - m4 * r0 + m1 * r2, h5 - m1 * r1 + m3 * r0
-    g6, g7, g8 = h6 - m4 * r2 + m5 * r1, h7 - m5 * r0 + m2 * r2, h8 - m2 * r1 + m4 * r0
-    to[M], to[M + 1], to[M + 2] = to[M] + m0, to[M + 1] + m1, to[M + 2] + m2
-    to[M + 3], to[M + 4], to[M + 5] = to[M + 3] + m3, to[M + 4] + m4, to[M + 5] + m5
+    g0, g1, g2 = (
+        row[H] - row[M + 1] * r2 + row[M + 2] * r1,
+        row[H + 1] - row[M + 2] * r0 + row[M] * r2,
+        row[H + 2] - row[M] * r1 + row[M + 1] * r0,
+    )
+    g3, g4, g5 = (
+        row[H + 3] - row[M + 3] * r2 + row[M + 4] * r1,
+        row[H + 4] - row[M + 4] * r0 + row[M + 1] * r2,
+        row[H + 5] - row[M + 1] * r1 + row[M + 3] * r0,
+    )
+    g6, g7, g8 = (
+        row[H + 6] - row[M + 4] * r2 + row[M + 5] * r1,
+        row[H + 7] - row[M + 5] * r0 + row[M + 2] * r2,
+        row[H + 8] - row[M + 2] * r1 + row[M + 4] * r0,
+    )
+    to[M], to[M + 1], to[M + 2] = to[M] + row[M], to[M + 1] + row[M + 1], to[M + 2] + row[M + 2]
+    to[M + 3], to[M + 4], to[M + 5] = to[M + 3] + row[M + 3], to[M + 4] + row[M + 4], to[M + 5] + row[M + 5]
     to[H], to[H + 1], to[H + 2] = to[H] + g0, to[H + 1] + g1, to[H + 2] + g2
     to[H + 3], to[H + 4], to[H + 5] = to[H + 3] + g3, to[H + 4] + g4, to[H + 5] + g5
     to[H + 6], to[H + 7], to[H + 8] = to[H + 6] + g6, to[H + 7] + g7, to[H + 8] + g8
-    to[J] += j0 + r1 * (g6 + h6) - r2 * (g3 + h3)
-    to[J + 1] += j1 + r1 * g7 - r2 * g4 + r2 * h0 - r0 * h6
-    to[J + 2] += j2 + r1 * g8 - r2 * g5 + r0 * h3 - r1 * h0
-    to[J + 3] += j3 + r2 * (g1 + h1) - r0 * (g7 + h7)
-    to[J + 4] += j4 + r2 * g2 - r0 * g8 + r0 * h4 - r1 * h1
-    to[J + 5] += j5 + r0 * (g5 + h5) - r1 * (g2 + h2)
+    to[J] += row[J] + r1 * (g6 + row[H + 6]) - r2 * (g3 + row[H + 3])
+    to[J + 1] += row[J + 1] + r1 * g7 - r2 * g4 + r2 * row[H] - r0 * row[H + 6]
+    to[J + 2] += row[J + 2] + r1 * g8 - r2 * g5 + r0 * row[H + 3] - r1 * row[H]
+    to[J + 3] += row[J + 3] + r2 * (g1 + row[H + 1]) - r0 * (g7 + row[H + 7])
+    to[J + 4] += row[J + 4] + r2 * g2 - r0 * g8 + r0 * row[H + 4] - r1 * row[H + 1]
+    to[J + 5] += row[J + 5] + r0 * (g5 + row[H + 5]) - r1 * (g2 + row[H + 2])
 
 
-@bare_part
+@summing_part
 def _let_turn(row, to, carried):
     """Take the turns of a ball joint out of inertia and force of a node, and hand on what is left; whether it has inertia.
 
@@ -398,7 +374,7 @@ def _let_turn(row, to, carried):
     return True
 
 
-@bare_part
+@summing_part
 def _put_acceleration(row, before, kind):
     """Acceleration (6) of a node from that of the one before it; of a slide or hinge also its own, which is given back."""
     p0, p1, p2, r0, r1, r2 = before[A + 3], before[A + 4], before[A + 5], row[ARM], row[ARM + 1], row[ARM + 2]
@@ -448,7 +424,8 @@ def accelerate(tree, rows, y, out):
                 return False
             damped -= tree.springs[k, 3] * y[n + at] * y[n + at]
         if before > 0:
-            _hand_on(row, rows[before])
+            _hand_force_on(row, rows[before])
+            _hand_inertia_on(row, rows[before])
     for i in range(3):
         rows[0, A + i], rows[0, A + 3 + i] = -tree.gravity[i], 0.0
     for k in range(1, count):
@@ -462,36 +439,3 @@ def accelerate(tree, rows, y, out):
             out[n + at] = own
     out[2 * n] = damped
     return True
-
-
-@bare_part
-def put_bodies(tree, rows, y, o, u, v):
-    """Poses and velocities of bodies where nodes are placed, at y, with orientations brought to the nearest rotations."""
-    n = (y.shape[0] - 1) // 2
-    for k in range(1, tree.nodes.shape[0]):
-        body, row, before, at = tree.nodes[k, 3], rows[k], rows[tree.nodes[k, 0]], tree.places[k]
-        rate = y[n + tree.nodes[k, 2]] if tree.nodes[k, 1] == SLIDE else 0.0
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            row[P + i] = before[P + i] + row[ARM + i]
-            row[V + i] = (
-                before[V + i] + before[W + i1] * row[ARM + i2] - before[W + i2] * row[ARM + i1] + rate * row[AXIS + i]
-            )
-        if not body:
-            continue
-        for i in range(3):
-            # of the body, from the joint
-            row[COLUMN + i] = -(
-                row[U + 3 * i] * at[1, 0] + row[U + 3 * i + 1] * at[1, 1] + row[U + 3 * i + 2] * at[1, 2]
-            )
-            o[body, i], v[6 * body - 3 + i] = row[P + i] + row[COLUMN + i], row[W + i]
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            v[6 * body - 6 + i] = row[V + i] + row[W + i1] * row[COLUMN + i2] - row[W + i2] * row[COLUMN + i1]
-            for j in range(3):
-                x = 0.0
-                for m in range(3):
-                    # U (3 I - U'U) / 2
-                    z = row[U + m] * row[U + j] + row[U + 3 + m] * row[U + 3 + j] + row[U + 6 + m] * row[U + 6 + j]
-                    x += row[U + 3 * i + m] * ((1.5 if m == j else 0.0) - 0.5 * z)
-                u[body, i, j] = x

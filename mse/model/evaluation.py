@@ -250,13 +250,18 @@ class Evaluation:
         return on_pattern(slopes, data / self.distances[1][row_numbers(slopes)])
 
     @cached_property
-    def dense_tangent(self) -> Tangent:
-        """:meth:`tangent` with a basis and slopes as an array, at any size; of systems whose coordinates all move."""
+    def dense_slopes(self) -> np.ndarray:
+        """:attr:`constraints` as an array (m, n), of systems whose coordinates all move."""
         pattern, length = self.assembly.constraint_pattern, self.distances[1]
         slopes = np.zeros((len(length), self.assembly.size))
         entries = self.constraint_entries[1] / self.measure.metric[pattern.indices] / length[pattern.row]
         slopes[pattern.row, pattern.indices] = entries
-        return Tangent(slopes, self.assembly.factors, dense=True)
+        return slopes
+
+    @cached_property
+    def dense_tangent(self) -> Tangent:
+        """:meth:`tangent` with a basis and slopes as an array, at any size; of systems whose coordinates all move."""
+        return Tangent(self.dense_slopes, self.assembly.factors, dense=True)
 
     def tangent(self) -> Tangent:
         """The motions that constraints allow, in measured coordinates."""
