@@ -467,6 +467,17 @@ def test_import_mse_needs_no_extra_and_little_of_scipy():
     assert out.strip() == "[]"
 
 
+@pytest.mark.slow
+def test_a_motion_imports_of_scipy_matrices_and_linear_algebra():
+    code = (
+        "import sys; import mse.dynamics.simulate; "
+        "of = {m.split('.')[1] for m in sys.modules if m.startswith('scipy.') and not m.startswith('scipy._')}; "
+        "print(sorted(of - {'version'}))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "['linalg', 'sparse']"
+
+
 def test_public_names_are_documented():
     for name in [n for n in vars(mse) if not n.startswith("_") and n[0].isupper()] + [
         "LinearModel",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..analysis.time.response import Crossing
 from ..numerics.precision import EPS, NOTHING
@@ -83,6 +82,7 @@ def parts(
 
 def _time(step: Step, above: Callable[[Moment], np.ndarray], i: int, begin: float, end: float, last: float) -> float:
     """When one number passes zero between two times (s), at the second of which it is ``last``."""
+    from scipy.optimize import brentq  # imported here, since a first result should not wait for it
 
     def at(t: float) -> float:
         return last if t == end else -last if t == begin else float(above(step.at(t))[i])

@@ -12,9 +12,9 @@ from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
-from scipy.integrate._ivp import dop853_coefficients as dop853
 
 from ..errors import ModelError
+from ..numerics.dop853 import dop853
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, BodiesChart, NotElementary

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import make_interp_spline
 
 from ..elements.base import MObject
 from ..elements.circuits import CurrentSource, HeldCurrent
@@ -55,6 +54,8 @@ class Signal:
                 self._constant = number(label, self._name, given)
 
     def _joined(self, given: ArrayLike, times: np.ndarray) -> Sequence[Callable[[float], float]]:
+        from scipy.interpolate import make_interp_spline  # imported here, since a first result should not wait for it
+
         remedy = f"one value for each of the {len(times)} times {times[0]:g}, {times[1]:g}, ..., {times[-1]:g} s"
         values = numbers(self._label, self._name, given, (len(times),), remedy=remedy)
         if len(times) < _FEWEST:

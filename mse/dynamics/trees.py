@@ -8,13 +8,13 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate._ivp import dop853_coefficients as dop853
 
 from ..kernels import tree_steps
 from ..kernels.joints import ANGLE
 from ..kernels.tree_steps import Method, Passed, Sampled
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, WIDTH, Tree
 from ..model.configuration import State
+from ..numerics.dop853 import dop853
 from .bodies import Bodies, NotElementary, Seat
 from .charts import StepFailed
 from .elimination import spanned

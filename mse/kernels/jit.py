@@ -2,7 +2,8 @@
 
 The first call waits for compilation, so kernels avoid what numba compiles slowly: assignment to slices (numba compiles the
 text of their errors), ``@``, numpy functions and arithmetic on whole arrays, arrays whose strides are not those of the rows
-of a matrix (every helper would be compiled again), and literal numbers as arguments of helpers (one helper for each).
+of a matrix (every helper would be compiled again), and literal numbers as arguments of helpers (one helper for each,
+and not for numbers of numpy such as ``np.int64(1)``).
 Compile time grows with statements and loops, and each function costs another 0.06 s: code shared by several kernels is one
 kernel, code used by one kernel is written inside it.  Beams allocate only by ``np.zeros``, since ``np.empty`` is one more
 function for each number of axes.

@@ -21,6 +21,10 @@ from .multibody_fronts import eliminate, solve
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
 
 GOOD, NOT_GOOD = 0, 1
+_FREE, _FORCED = (
+    np.bool_(False),
+    np.bool_(True),
+)  # of numpy, since numba would compile a part once for each of Python's (jit.py)
 # Pivots of rows that close loops, relative to those of rows alone, below which they nearly depend on others.  Accelerations then
 # have the errors of positions and velocities divided by their root, and those of rounding by themselves: constraints are restored
 # first, and accelerations corrected once (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
@@ -376,7 +380,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                 break
             for r in range(rows):
                 work.bend[r] = -work.value[r]
-            solve(model, work, independent, work.bend, False)
+            solve(model, work, independent, work.bend, _FREE)
             for b in range(1, o.shape[0]):
                 for c in range(3):
                     work.turn[b, c] = work.solution[6 * b - 3 + c]
@@ -385,7 +389,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
             rounds += 1
         for _ in range(2 * restoring):
             _put_speeds(model, work)
-            solve(model, work, independent, work.bend, False)
+            solve(model, work, independent, work.bend, _FREE)
             for b in range(1, o.shape[0]):
                 for c in range(6):
                     work.motion[b, c] += work.solution[6 * b - 6 + c]
@@ -399,13 +403,13 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
         for r in range(rows):
             work.bend[r] = -work.bend[r]
         damped = _put_forces(model, work, memory, extra)
-        solve(model, work, independent, work.bend, True)
+        solve(model, work, independent, work.bend, _FORCED)
         if least < _NEAR:
             for i in range(n + rows):
                 work.found[i] = work.solution[i]
             _put_forces(model, work, memory, extra)
             _put_left(model, work, work.bend)
-            solve(model, work, independent, work.bend, True)
+            solve(model, work, independent, work.bend, _FORCED)
             for i in range(n + rows):
                 work.solution[i] += work.found[i]
         out = slopes[s]

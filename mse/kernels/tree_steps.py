@@ -16,6 +16,8 @@ from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, SLIDE, A, accelerate, place
 
 REACHED, FAILED, NO_INERTIA = 0, 1, 2
+# numbers of numpy, since numba would compile a part once for each number of Python (jit.py)
+_NONE, _FIRST, _STEP, _ALL = np.int64(0), np.int64(1), np.int64(12), np.int64(16)
 
 
 class Method(NamedTuple):
@@ -143,7 +145,7 @@ def _first_length(tree, rows, method, y, tolerances, slopes, point):
 @bare_part
 def _put_dense(tree, rows, method, y, end, h, slopes, point, dense):
     """The parts (7, 2 n + 1) of the interpolation of order 7 in a step h from y to an end."""
-    if not _put_stages(tree, rows, method, y, h, 12, 16, slopes, point):
+    if not _put_stages(tree, rows, method, y, h, _STEP, _ALL, slopes, point):
         return False
     for i in range(y.shape[0]):
         change, first = end[i] - y[i], h * slopes[0, i]
@@ -203,7 +205,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
     Gives how many, how many of these moments have come, and what ended them.  ``dense`` (7, 2 n + 1) are the parts of the last
     interpolation.
     """
-    size, m = dense.shape[1], 0
+    size, m = dense.shape[1], _NONE
     y, end, point, slopes = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((16, size))
     tolerances = np.zeros(size - 1)
     safe, least, most = method.factors[0], method.factors[1], method.factors[2]
@@ -213,7 +215,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
             return s, m, REACHED
         begin_step(tree, rows, passed.o[s], passed.u[s], v, angles, y)
         y[size - 1] = passed.damped[s]
-        if not _put_stages(tree, rows, method, y, 0.0, 0, 1, slopes, point):
+        if not _put_stages(tree, rows, method, y, 0.0, _NONE, _FIRST, slopes, point):
             return s, m, NO_INERTIA
         speed = _put_tolerances(tree, rows, method, v, tolerances)
         h, follows = passed.foreseen[s], most
@@ -225,7 +227,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
         shortest = method.limits[3] * max(method.limits[1] / speed, abs(time))
         while True:
             h = max(h, shortest)
-            if not _put_stages(tree, rows, method, y, h, 1, 12, slopes, point):
+            if not _put_stages(tree, rows, method, y, h, _FIRST, _STEP, slopes, point):
                 return s, m, NO_INERTIA
             passed.asked[s] += 11
             for i in range(size):
@@ -261,4 +263,4 @@ def between(tree, rows, passed, s, dense, sampled):
     y, point, slope = np.zeros(size), np.zeros(size), np.zeros(size)
     begin_step(tree, rows, passed.o[s], passed.u[s], passed.v[s], passed.angles[s], y)
     y[size - 1] = passed.damped[s]
-    _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, 0)
+    _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, _NONE)

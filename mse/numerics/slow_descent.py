@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import brentq
-from scipy.special import exprel
 
 from .factor import ConstrainedFactor, Factor
 from .lanczos import Lanczos
@@ -54,6 +52,10 @@ def slow_descent(c: np.ndarray, w: np.ndarray, radius: float) -> Descent:
     share of the radius (``ASIDE``).  If little force is along them, the step is the whole step along the others plus that share.
     Without any force along them, the share may have either sign.
     """
+    # imported here, since a first result should not wait for them
+    from scipy.optimize import brentq
+    from scipy.special import exprel
+
     lowest, falls = int(np.argmin(w)), w < 0.0
     rate = -float(w[lowest])
     least = EPS * rate * radius  # moves nothing compared with the radius

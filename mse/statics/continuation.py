@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import brentq
 
 from ..declared import axis, labeled, naming, scalar
 from ..display import Column, Shown, Table, without_rounding
@@ -384,6 +383,8 @@ class Curve:
                 share = min((low, middle, high), key=lambda share: np.abs(test(share)).min())
                 return [self._event(at(share, motions), motions)]
             return self._between(at, low, middle, near) + self._between(at, middle, high, near)
+        from scipy.optimize import brentq  # imported here, since a first result should not wait for it
+
         which = crossing[0]
         share = float(brentq(lambda s: test(s)[which].real, low, high, xtol=AT_REST * high, rtol=AT_REST))
         if abs(test(share)[which]) > 0.1 * max(abs(end[which]) for end in ends):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import subprocess
 import sys
@@ -9,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from mse.kernels import fronts, jit
+from mse.kernels import fronts, jit, multibody, multibody_fronts, tree_steps, trees
 
 # what a process compiles of the elimination's structure while it sweeps one small model, a few times
 PROGRAM = """
@@ -64,3 +66,16 @@ def test_python_and_compiled_code_find_the_same_to_the_last_bit():
     plain = fronts.gathered.__wrapped__
     for found, expected in zip(plain(*given), jit.compiled(plain)(*given), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_parts_of_large_motions_are_compiled_once():
+    # a first motion waits for every copy; the place of a matrix in a row is a number that the formulas of trees are quick with
+    given: dict[str, set] = {}
+    for module in (trees, tree_steps, multibody, multibody_fronts):
+        for call in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                values = [getattr(a, "value", vars(module).get(getattr(a, "id", ""))) for a in call.args]
+                literals = tuple(v if isinstance(v, int) else None for v in values)
+                given.setdefault(call.func.id, set()).add(literals)
+    parts = {name for module in (trees, tree_steps, multibody, multibody_fronts) for name in vars(module)}
+    assert {name for name in set(given) & parts if len(given[name]) > 1} == {"_put_turned"}

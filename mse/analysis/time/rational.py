@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from ...display import Column, Table
 from ...elements.coordinates import GENERALIZED, Coordinate
@@ -160,6 +159,8 @@ def _shape(who: str, law: Factor, band: tuple[float, float], error: float) -> _S
 
 def _fitted(omega: np.ndarray, phi: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, float]:
     """Weights (k,) of at least 0 for which ``Im h`` misses phi (f,) by the least share of it, and this share."""
+    from scipy.optimize import linprog  # imported here, since a first result should not wait for it
+
     size = phi.max()
     loss = omega[:, None] * poles / (omega[:, None] ** 2 + poles**2)
     off = phi[:, None] / size
