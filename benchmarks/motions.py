@@ -292,10 +292,10 @@ def row(
     task: str, size: int, error: float, right: np.ndarray, ours: Run, others: dict[str, Run | None], runs: int
 ) -> Row:
     """One row, whose times are those of ``DURATION`` less those of next to none."""
-    rtol, found = largest(ours, right, error, LOOSE, TIGHT, 10.0)
+    rtol, found = largest(ours, right, error, LOOSE, TIGHT)
     calls: dict[str, Callable[[], Any]] = {"ours": lambda: ours(DURATION, rtol), "no ours": lambda: ours(1e-3, rtol)}
     peers: dict[str, float | str | None] = {}
-    notes = [f"rtol {rtol:.0e}"]
+    notes = [f"rtol {rtol:.1e}"]
     for name, run in others.items():
         peers[name] = None
         if run is None:

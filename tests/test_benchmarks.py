@@ -120,6 +120,7 @@ def test_chains_of_ten_are_after_two_seconds_where_other_programs_find_them(spat
     np.testing.assert_allclose(motions.chain_run(10, spatial)(motions.JUDGED, 1e-10), tip, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_motions_are_compared_at_equal_error():
     for links, spatial in ((2, False), (1, True)):
         right, ours = motions.chain_reference(links, spatial), motions.chain_run(links, spatial)
