@@ -280,7 +280,8 @@ class _Loops:
         Nothing decides the current of loops without inductance: as little as may be flows along them.
         """
         before, bare = np.inf, None
-        without = np.where(self._fixed, 0.0, self._linked(np.zeros(len(v)))[0])
+        still = self._linked(np.zeros(len(v)))[0]
+        without, still = np.where(self._fixed, 0.0, still), np.abs(still)
         for _ in range(_STEPS):
             flux, slopes = self._linked(v)
             own = (loops.T @ slopes @ loops).tocsr()
@@ -294,12 +295,13 @@ class _Loops:
                 factor = UnsymmetricFactor(sp.bmat([[own, held.T], [held, None]], format="csc"))
             except RuntimeError:  # a coil that is saturated
                 break
-            along = factor.solve(np.append(-(unit @ (loops.T @ (flux - without))), np.zeros(held.shape[0])))[
-                : own.shape[0]
-            ]
+            left = loops.T @ (flux - without)
+            along = factor.solve(np.append(-(unit @ left), np.zeros(held.shape[0])))[: own.shape[0]]
             step = loops @ (unit @ along)
             change, v = self._largest(step), v + step
-            if (change <= _ENOUGH * self._largest(v)).all():
+            # coils that nearly cancel each other turn rounding of fluxes into much larger currents
+            terms = abs(loops).T @ (abs(slopes) @ np.abs(v) + still)
+            if (change <= _ENOUGH * self._largest(v)).all() or (np.abs(left) <= _ENOUGH * terms).all():
                 return self._without(v, loops @ unit @ bare)
             if not (change.max() < 2.0 * before):  # nor nan
                 break

@@ -118,6 +118,32 @@ def test_a_coil_that_saturates_cannot_keep_more_flux_than_it_has():
             assert abs(found) == pytest.approx(current, rel=1e-6)
 
 
+@pytest.mark.parametrize("fluxes", [(0.1, 0.2, -0.3), (0.7, -0.4, -0.3)])
+def test_fluxes_that_cancel_make_no_current_beyond_rounding(fluxes):
+    system = mse.MSystem("ring")
+    coils = [
+        (mse.Inductor(f"l{k}", inductance=10.0 ** -(3 + k), flux=x), str(k), str((k + 1) % 3))
+        for k, x in enumerate(fluxes)
+    ]
+    point = wired(system, *coils).find_working_point()
+    assert abs(point.flows["l0.charge"]) < 1e-12
+
+
+@pytest.mark.parametrize("coupling", [0.9, 0.9999, 1.0 - 1e-8])
+def test_shorted_windings_on_one_core_keep_their_fluxes(coupling):
+    """Rounding of fluxes makes currents ``1/(1 - coupling)`` times as large."""
+    system = mse.MSystem("core")
+    core = system.add(mse.Transformer("core", primary=1.0, secondary=4.0, coupling=coupling))
+    for k, flux in ((1, 0.3), (2, 0.1)):
+        coil = system.add(mse.Inductor(f"l{k}", inductance=1e-9, flux=flux))
+        system.connect(core.port(f"{k}+"), coil.port("-"))
+        system.connect(core.port(f"{k}-"), coil.port("+"))
+    point = system.find_working_point()
+    inductance = np.array([[1.0 + 1e-9, 2.0 * coupling], [2.0 * coupling, 4.0 + 1e-9]])
+    currents = [point.flows["core.charge1"], point.flows["core.charge2"]]
+    np.testing.assert_allclose(currents, np.linalg.solve(inductance, [0.3, 0.1]), rtol=1e-15 / (1.0 - coupling) + 1e-12)
+
+
 # -- with bodies ----------------------------------------------------------------------------------------------------------
 class Ring(mse.MObject):
     """A ring of 0.03 H without resistance; a magnet at the height x above it makes the flux 0.3/(1 + (x/0.02)^2) in it."""
