@@ -6,6 +6,7 @@ from scipy.optimize import brentq
 from wiring import wired
 
 import mse
+from mse.elements.parameters import Real
 from test_steady_flows import Saturating
 
 
@@ -229,3 +230,59 @@ def test_a_magnet_floats_above_a_superconducting_ring(height, seek):
     stiffness = (slope(x) ** 2 + flux(x) * bend(x)) / 0.05
     fastest = max(abs(mode.eigenvalue) for mode in point.linearize().modes(damped=True))
     assert fastest == pytest.approx(np.sqrt(stiffness / 0.6), rel=1e-8)
+
+
+class Linked(mse.MObject):
+    """A loop with the flux ``slope z`` of what is at the height z; on it the force ``slope i`` acts."""
+
+    frame_names = ("loop", "magnet")
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+    slope: Real = Real("flux over height", unit="Wb/m")
+
+    def kinetic(self, frames, q, v):
+        return self.slope * v[0] * (frames[1].o[2] - frames[0].o[2])
+
+
+class Driving(mse.MObject):
+    """What pushes away from the height zero, by so many N/m."""
+
+    frame_names = ("from", "what")
+    stiffness: Real = Real("negative stiffness", unit="N/m", above=0.0)
+
+    def energy(self, frames, q):
+        return -0.5 * self.stiffness * (frames[1].o[2] - frames[0].o[2]) ** 2
+
+
+def linked(slope, inductance, weight, guide=None):
+    """A weight of so many N on a guide, whose height changes the flux of a loop that keeps 0.3 Wb."""
+    system = mse.MSystem("linked", gravity=(0, 0, -9.81))
+    body = system.add(mse.RigidBody("body", mass=weight / 9.81, inertia=1e-3))
+    system.add(mse.Prismatic("guide", **({} if guide is None else {"stiffness": guide})), between=(body, system.ground))
+    link = system.add(Linked("link", slope=slope), between=(system.ground, body))
+    coil = system.add(mse.Inductor("coil", inductance=inductance, flux=0.3))
+    system.connect(link.port("+"), coil.port("-"))
+    system.connect(link.port("-"), coil.port("+"))
+    return system
+
+
+@pytest.mark.parametrize("guide", [1.0, 100.0, 1e4])
+def test_a_loop_may_be_much_stiffer_than_the_guide(guide):
+    """The loop has 4e5 N/m: a height that changes by rounding of forces over the guide's stiffness would change the current."""
+    point = linked(20.0, 1e-3, 5.0, guide).find_working_point()
+    current, height = np.linalg.solve([[1e-3, 20.0], [-20.0, guide]], [0.3, -5.0])
+    assert point.poses["body.center"].o[2] == pytest.approx(height, rel=1e-12)
+    assert point.flows["link.charge"] == pytest.approx(current, rel=1e-9)
+
+
+@pytest.mark.parametrize("seek", ["stable", "nearest"])
+@pytest.mark.parametrize("away", [10.0, 39.0])
+def test_a_loop_holds_what_would_fall_at_a_constant_current(away, seek):
+    """The loop's ``slope^2/L``, 40 N/m, is more than what drives the body away."""
+    system = linked(2.0, 0.1, 5.0)
+    system.add(Driving("away", stiffness=away), between=(system.ground, system["body"]))
+    point = system.find_working_point(seek=seek)
+    current, height = np.linalg.solve([[0.1, 2.0], [-2.0, -away]], [0.3, -5.0])
+    assert point.poses["body.center"].o[2] == pytest.approx(height, rel=1e-12)
+    assert point.flows["link.charge"] == pytest.approx(current, rel=1e-11)
+    fastest = max(abs(mode.eigenvalue) for mode in point.linearize().modes(damped=True))
+    assert point.stable and fastest == pytest.approx(np.sqrt((40.0 - away) * 9.81 / 5.0), rel=1e-9)
