@@ -286,3 +286,58 @@ def test_a_loop_holds_what_would_fall_at_a_constant_current(away, seek):
     assert point.flows["link.charge"] == pytest.approx(current, rel=1e-11)
     fastest = max(abs(mode.eigenvalue) for mode in point.linearize().modes(damped=True))
     assert point.stable and fastest == pytest.approx(np.sqrt((40.0 - away) * 9.81 / 5.0), rel=1e-9)
+
+
+# -- behind an amplifier --------------------------------------------------------------------------------------------------
+def amplified(*, gain=10.0):
+    """An amplifier that gives 0.5 V times its gain to a resistor of 2 ohm, with what follows it to earth still open."""
+    system = mse.MSystem("amplified", gravity=(0, 0, -9.81))
+    system.add(mse.VoltageSource("input", voltage=0.5))
+    amplifier = system.add(mse.Amplifier("amplifier", gain=gain))
+    system.add(mse.Resistor("r", resistance=2.0))
+    system.connect("input.+", amplifier.port("in+"))
+    system.connect("input.-", amplifier.port("in-"), amplifier.port("-"), system.earth)
+    system.connect(amplifier.port("+"), "r.+")
+    return system
+
+
+@pytest.mark.parametrize("kept", [None, 0.2])
+def test_coils_in_parallel_behind_an_amplifier_keep_their_flux(kept):
+    """``0.1 i1 - 0.3 i2`` is kept, and 2.5 A pass."""
+    system = amplified()
+    coils = [
+        system.add(mse.Inductor("one", inductance=0.1, flux=kept)),
+        system.add(mse.Inductor("two", inductance=0.3)),
+    ]
+    system.connect("r.-", *(coil.port("+") for coil in coils))
+    system.connect(*(coil.port("-") for coil in coils), system.earth)
+    point = system.find_working_point()
+    first = (0.75 + (kept or 0.0)) / 0.4
+    assert point.flows["one.charge"] == pytest.approx(first, rel=1e-12)
+    assert point.flows["two.charge"] == pytest.approx(2.5 - first, rel=1e-11)
+    motion = system.simulate(duration=0.02, dt=0.01, start=point, progress=False)
+    assert np.ptp(motion["one.current"]) < 1e-9
+
+
+@pytest.mark.parametrize("guide", [None, 300.0])
+def test_a_loop_beside_the_current_of_an_amplifier_carries_a_body(guide):
+    """``0.4 i + M 2.5 + 2 z = 0.2`` in the loop, and ``2 i = m g + k z``."""
+    system = amplified()
+    body = system.add(mse.RigidBody("body", mass=0.5, inertia=1e-3))
+    system.add(mse.Prismatic("guide", **({} if guide is None else {"stiffness": guide})), between=(body, system.ground))
+    link = system.add(Linked("link", slope=2.0), between=(system.ground, body))
+    coil = system.add(mse.Inductor("coil", inductance=0.2, flux=0.2))
+    core = system.add(mse.Transformer("core", primary=0.1, secondary=0.2, coupling=0.5))
+    system.connect("r.-", core.port("1+"))
+    system.connect(core.port("1-"), system.earth)
+    ports = (core, "2"), (link, ""), (coil, "")
+    for (one, winding), (two, other) in zip(ports, (*ports[1:], ports[0]), strict=True):
+        system.connect(one.port(f"{winding}-"), two.port(f"{other}+"))
+    point = system.find_working_point()
+    mutual, stiffness = 0.5 * np.sqrt(0.02), guide or 0.0
+    current, height = np.linalg.solve([[0.4, 2.0], [-2.0, stiffness]], [0.2 - mutual * 2.5, -0.5 * 9.81])
+    assert point.flows["link.charge"] == pytest.approx(current, rel=1e-11)
+    assert point.poses["body.center"].o[2] == pytest.approx(height, rel=1e-11)
+    assert point.stable
+    motion = system.simulate(duration=0.1, dt=0.05, start=point, progress=False)
+    assert np.ptp(motion["guide.displacement"]) < 1e-9
