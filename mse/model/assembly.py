@@ -283,21 +283,21 @@ class Assembly:
         return total.by_columns()
 
     @property
-    def _inductive(self) -> list[Group]:
+    def inductive(self) -> list[Group]:
         """Groups in which something flows that has a coenergy."""
         return [g for g in self.groups if g.cls.carries() and g.cls.defines("kinetic")]
 
     def fluxes(self, at: Configuration, rates: np.ndarray) -> np.ndarray:
         """Momenta (k,) of internal coordinates at their rates (k,), such as flux linkages; frames rest."""
         found = np.zeros(self.topology.internal)
-        for g in self._inductive:
+        for g in self.inductive:
             np.add.at(found, g.internal, g.momenta(at, g.velocities(rates))[:, 6 * g.frames.shape[1] :])
         return found
 
     def inductances(self, at: Configuration, rates: np.ndarray) -> sp.csr_matrix:
         """Slopes (k, k) of :meth:`fluxes` by the rates (k,)."""
         found = sp.csr_matrix((self.topology.internal,) * 2)
-        for g in self._inductive:
+        for g in self.inductive:
             inner, n = 6 * g.frames.shape[1], g.internal.shape[1]
             own = g.masses(at, g.velocities(rates))[:, inner:, inner:]
             at_rows, at_columns = np.repeat(g.internal, n, axis=1).ravel(), np.tile(g.internal, n).ravel()

@@ -38,7 +38,7 @@ def balanced_together(here: Evaluation, *, stable: bool) -> State | None:
     None if positions do not change what drives flows, and if no such state is found.
     """
     parts = networks(here.assembly, here.configuration)
-    kept = flux_keeping(here.assembly, here.configuration, np.concatenate([np.zeros(0, dtype=int), *parts]))
+    kept = flux_keeping(here, parts)
     if not parts and not kept.shape[1]:
         return None
     here = here.measured(Measure.of(here.assembly, here.configuration))

@@ -22,7 +22,7 @@ from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation
 from ..model.groups import Group
 from ..numerics.precision import DEPENDENT, EPS
-from ..numerics.scaled_newton import Left, solved, unbalanced_motion, undetermined
+from ..numerics.scaled_newton import Left, solved, unbalanced_motion, undetermined, undetermined_motions
 
 # Of the terms of each equation.  With 1e-13 and 1e-11 tests/elements/test_heat.py passes.
 _SETTLED = 1e-12
@@ -77,6 +77,7 @@ class Network:
         rows = rows.tocsc()[:, self.first + chosen].tocsr()
         self.rows = np.flatnonzero(np.diff(rows.indptr))
         self.matrix, self.residual = rows[self.rows].toarray(), residual[self.rows]
+        self.held = np.zeros(len(self.rows))
         conducts = flowing(self.names) & ~self._forces(at, still)[1].any(axis=0)
         self.conducts, self.rests = np.flatnonzero(conducts), np.flatnonzero(~conducts)
         kelvin = self.efforts & [getattr(name, "unit", "") == "K" for name in self.names]
@@ -132,6 +133,20 @@ class Network:
         left = self._left(z)
         # currents may all be rounding of potentials
         return bool((np.abs(left.values) <= np.maximum(_SETTLED * left.terms, EPS * left.terms.max(initial=0.0))).all())
+
+    def loops(self, rates: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Loops (c, l) along which rates (c,) may change without any effort: nothing in the network resists or reads them.
+
+        None if nothing in it has a coenergy, since then there is no flux that loops could keep.
+        """
+        if not any(np.isin(g.internal, self.chosen).any() for g in self.assembly.inductive):
+            return np.zeros((len(self.chosen), 0))
+        z = np.concatenate([self.state.q[self.chosen][self.rests], rates[self.conducts], multipliers])
+        count = len(self.rests)
+        along = undetermined_motions(self._left(z).slopes[:, count : count + len(self.conducts)])
+        found = np.zeros((len(self.chosen), along.shape[1]))
+        found[self.conducts] = along
+        return found
 
     def _values(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values and rates (c,) of the network."""

@@ -205,7 +205,7 @@ def relaxation(
     load_factor = number(label, "load_factor", load_factor, remedy="1 stands for the loads as they are")
     taken = None if start is None else taken_up(start, topology, assembly)
     merit = MeritFunction.of(topology, assembly, taken)
-    whole = Stage(load_factor=load_factor)
+    whole, together = Stage(load_factor=load_factor), None
     if topology.internal:
         together = balanced_together(merit.at(whole).here(merit.start), stable=seek == "stable")
         if together is not None:
@@ -218,9 +218,21 @@ def relaxation(
         if strength == 1.0 and (little := loads_from_little(merit.topology, whole, merit.weights)):
             otherwise = Attempt(DESCENT, little, merit.start, reached, Otherwise(otherwise))
         first = beside(merit, reached, otherwise, start)
+        if together is not None and held_by_flows(merit.at(whole)):
+            first = Attempt(FOLLOWING, (whole,), merit.start, reached, Otherwise(first))
     else:
         first = raised(merit, whole, reached, strength, from_start=taken is not None)
-    return Relaxation(Search(merit, first, seek, start, taken))
+    return Relaxation(Search(merit, first, seek, start, taken, together is not None))
+
+
+def held_by_flows(merit: MeritFunction) -> bool:
+    """Whether the start is a stable equilibrium that falls at constant flows: loops hold it that keep their flux."""
+    point = merit.evaluate(merit.start, 2)
+    stability = merit.permitted(point)
+    if not stability.unstable or not balanced(merit, point):
+        return False
+    found = WorkingPoint._at(merit, point, stability, Outcome(), load_factor=merit.load_factor, seek="stable")
+    return found.stable
 
 
 # -- kinds of searches ----------------------------------------------------------------------------------------

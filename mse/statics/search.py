@@ -128,6 +128,7 @@ class Search:
     """Constants of a search: the system as a merit function, its first attempt, and the kind of equilibrium.
 
     If the search begins at a working point, that is its ``origin``; ``taken`` is its state for the objects of this system.
+    ``together``: flows that depend on positions balance where it begins.  Further steps, at constant flows, would be worse.
     """
 
     whole: MeritFunction
@@ -135,6 +136,7 @@ class Search:
     seek: str = "stable"
     origin: WorkingPoint | None = None
     taken: State | None = None
+    together: bool = False
 
     def begin(self) -> SearchState:
         """The state in which the search begins."""
@@ -295,7 +297,8 @@ class Search:
         """The state with the best point in equilibrium so far, and whether no step improves it; ``step`` starts there."""
         left = beyond_rounding(state.merit, state.point)
         if state.best is None or left < 0.5 * state.best[0] or _nears(state.best, left, step):
-            arrived = at_rounding(state.merit, state.point, step)
+            found = self.together and state.state is self.whole.start
+            arrived = found or at_rounding(state.merit, state.point, step)
             state = state._replace(best=(left, state.point, step))
             if not arrived and not state.ahead:
                 state = state._replace(polished=state.polished + 1)

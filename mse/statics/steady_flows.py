@@ -55,7 +55,8 @@ def carrying(here: Evaluation) -> Evaluation:
     plain, held, q, found = assembly.carrying(rates), _held(assembly), here.state.q.copy(), []
     for part in parts:
         network = Network(plain, here.state, part)
-        q[part], rates[part], multipliers = network.solved(held[network.rows], assembly.flows[part])
+        q[part], v, multipliers = network.solved(held[network.rows], assembly.flows[part])
+        rates[part] = _kept_by(plain, at, part, v, network.loops(v, multipliers))
         found.append(Steady(part, network.rows, multipliers))
     steady = Steady(*(np.concatenate(x) for x in zip(*found, strict=True)))
     return Evaluation(plain.carrying(rates, steady), here.state._replace(q=q), frames=here.frame_poses)
@@ -75,12 +76,35 @@ def changed_flows(result: WorkingPoint) -> bool:
         multipliers[steady.rows] = steady.multipliers
         if not network.balances(before[part], multipliers[network.rows], _held(assembly)[network.rows]):
             return True
+        loops = network.loops(before[part], multipliers[network.rows])
+        if _differ(_kept_by(assembly, at, part, before[part], loops), before[part]):
+            return True
     apart = np.concatenate([np.zeros(0, dtype=int), *parts])
     own = np.delete(before, apart)
     if not own.any() and not _flux_given(assembly).any():
         return False
     now = np.delete(steady_flows(assembly, at, apart), apart)
-    return bool(np.abs(now - own).max(initial=0.0) > NOTHING * np.abs(own).max(initial=0.0))
+    return _differ(now, own)
+
+
+def _differ(now: np.ndarray, before: np.ndarray) -> bool:
+    return bool(np.abs(now - before).max(initial=0.0) > NOTHING * np.abs(before).max(initial=0.0))
+
+
+def _kept_by(assembly: Assembly, at: Configuration, part: np.ndarray, v: np.ndarray, loops: np.ndarray) -> np.ndarray:
+    """Rates v (c,) of the coordinates of a ``part`` (c,) with currents along loops (c, l) that keep the flux of these."""
+    if not loops.shape[1]:
+        return v
+    return _loops_of(assembly, at, part)._keeping_flux(v, sp.csc_matrix(loops))
+
+
+def _loops_of(assembly: Assembly, at: Configuration, part: np.ndarray) -> _Loops:
+    """The circuit of the coordinates of one network."""
+    first = assembly.size - assembly.topology.internal
+    names = [assembly.topology.coordinate_names[first + k] for k in part]
+    return _Loops(
+        assembly, at, part, np.zeros(len(part)), names, np.zeros(len(part), dtype=int), _flux_given(assembly)[part]
+    )
 
 
 def _held(assembly: Assembly) -> np.ndarray:
@@ -100,13 +124,24 @@ def steady_flows(assembly: Assembly, at: Configuration, apart: np.ndarray) -> np
     return found
 
 
-def flux_keeping(assembly: Assembly, at: Configuration, apart: np.ndarray) -> sp.csc_matrix:
-    """Loops (k, l) of internal coordinates that keep a given flux by currents, since nothing resists these."""
-    k = assembly.topology.internal
-    if not _flux_given(assembly).any() or (driven := _driven(assembly, at, apart)) is None:
-        return sp.csc_matrix((k, 0))
-    loops, rows, _ = driven
-    return sp.identity(k, format="csc")[:, loops.chosen] @ loops.keeping(rows)
+def flux_keeping(here: Evaluation, parts: list[np.ndarray]) -> sp.csc_matrix:
+    """Loops (k, l) of internal coordinates that keep a given flux by currents, since nothing resists these.
+
+    The ``parts`` are networks, in their steady state.
+    """
+    assembly, at = here.assembly, here.configuration
+    k, given = assembly.topology.internal, _flux_given(assembly)
+    every, found = sp.identity(k, format="csc"), [sp.csc_matrix((k, 0))]
+    if given.any() and (driven := _driven(assembly, at, np.concatenate([np.zeros(0, dtype=int), *parts]))) is not None:
+        loops, rows, _ = driven
+        found.append(every[:, loops.chosen] @ loops.keeping(rows))
+    for part in parts:
+        if given[part].any():
+            network, multipliers = Network(assembly, here.state, part), np.zeros(assembly.constraint_count)
+            multipliers[assembly.steady.rows] = assembly.steady.multipliers
+            own = network.loops(assembly.flows[part], multipliers[network.rows])
+            found.append(every[:, part] @ _loops_of(assembly, at, part).inductive(sp.csc_matrix(own)))
+    return sp.hstack(found, format="csc")
 
 
 def _driven(
@@ -226,10 +261,13 @@ class _Loops:
         """Loops (c, l) of a given flux, without resistance, but with inductance, that rows (m, c) allow."""
         rows, v = normalized(rows, np.zeros(rows.shape[0]))[0], np.zeros(len(self.chosen))
         loops = _unresisted(rows[rank(rows, 1).independent], self._resisting(v)[1])[0]
-        loops = loops[:, self._fixed[loops.indices[loops.indptr[:-1]]]]
+        return self.inductive(loops[:, self._fixed[loops.indices[loops.indptr[:-1]]]])
+
+    def inductive(self, loops: sp.csc_matrix) -> sp.csc_matrix:
+        """Those of loops (c, l) that have inductance."""
         if not loops.shape[1]:
             return loops
-        bare = null_space((loops.T @ self._linked(v)[1] @ loops).tocsr())[1]
+        bare = null_space((loops.T @ self._linked(np.zeros(len(self.chosen)))[1] @ loops).tocsr())[1]
         return loops[:, np.setdiff1d(np.arange(loops.shape[1]), bare)]
 
     def _largest(self, values: np.ndarray) -> np.ndarray:
@@ -283,7 +321,8 @@ class _Loops:
         Nothing decides the current of loops without inductance: as little as may be flows along them.
         """
         before, bare = np.inf, None
-        without = np.where(self._fixed, 0.0, self._linked(np.zeros(len(v)))[0])
+        still = self._linked(np.zeros(len(v)))[0]
+        without, still = np.where(self._fixed, 0.0, still), np.abs(still)
         for _ in range(_STEPS):
             flux, slopes = self._linked(v)
             own = (loops.T @ slopes @ loops).tocsr()
@@ -297,12 +336,13 @@ class _Loops:
                 factor = UnsymmetricFactor(sp.bmat([[own, held.T], [held, None]], format="csc"))
             except RuntimeError:  # a coil that is saturated
                 break
-            along = factor.solve(np.append(-(unit @ (loops.T @ (flux - without))), np.zeros(held.shape[0])))[
-                : own.shape[0]
-            ]
+            left = loops.T @ (flux - without)
+            along = factor.solve(np.append(-(unit @ left), np.zeros(held.shape[0])))[: own.shape[0]]
             step = loops @ (unit @ along)
             change, v = self._largest(step), v + step
-            if (change <= _ENOUGH * self._largest(v)).all():
+            # coils that nearly cancel each other turn rounding of fluxes into much larger currents
+            terms = abs(loops).T @ (abs(slopes) @ np.abs(v) + still)
+            if (change <= _ENOUGH * self._largest(v)).all() or (np.abs(left) <= _ENOUGH * terms).all():
                 return self._without(v, loops @ unit @ bare)
             if not (change.max() < 2.0 * before):  # nor nan
                 break

@@ -6,6 +6,7 @@ from scipy.optimize import brentq
 from wiring import wired
 
 import mse
+from mse.elements.parameters import Real
 from test_steady_flows import Saturating
 
 
@@ -118,6 +119,32 @@ def test_a_coil_that_saturates_cannot_keep_more_flux_than_it_has():
             assert abs(found) == pytest.approx(current, rel=1e-6)
 
 
+@pytest.mark.parametrize("fluxes", [(0.1, 0.2, -0.3), (0.7, -0.4, -0.3)])
+def test_fluxes_that_cancel_make_no_current_beyond_rounding(fluxes):
+    system = mse.MSystem("ring")
+    coils = [
+        (mse.Inductor(f"l{k}", inductance=10.0 ** -(3 + k), flux=x), str(k), str((k + 1) % 3))
+        for k, x in enumerate(fluxes)
+    ]
+    point = wired(system, *coils).find_working_point()
+    assert abs(point.flows["l0.charge"]) < 1e-12
+
+
+@pytest.mark.parametrize("coupling", [0.9, 0.9999, 1.0 - 1e-8])
+def test_shorted_windings_on_one_core_keep_their_fluxes(coupling):
+    """Rounding of fluxes makes currents ``1/(1 - coupling)`` times as large."""
+    system = mse.MSystem("core")
+    core = system.add(mse.Transformer("core", primary=1.0, secondary=4.0, coupling=coupling))
+    for k, flux in ((1, 0.3), (2, 0.1)):
+        coil = system.add(mse.Inductor(f"l{k}", inductance=1e-9, flux=flux))
+        system.connect(core.port(f"{k}+"), coil.port("-"))
+        system.connect(core.port(f"{k}-"), coil.port("+"))
+    point = system.find_working_point()
+    inductance = np.array([[1.0 + 1e-9, 2.0 * coupling], [2.0 * coupling, 4.0 + 1e-9]])
+    currents = [point.flows["core.charge1"], point.flows["core.charge2"]]
+    np.testing.assert_allclose(currents, np.linalg.solve(inductance, [0.3, 0.1]), rtol=1e-15 / (1.0 - coupling) + 1e-12)
+
+
 # -- with bodies ----------------------------------------------------------------------------------------------------------
 class Ring(mse.MObject):
     """A ring of 0.03 H without resistance; a magnet at the height x above it makes the flux 0.3/(1 + (x/0.02)^2) in it."""
@@ -203,3 +230,114 @@ def test_a_magnet_floats_above_a_superconducting_ring(height, seek):
     stiffness = (slope(x) ** 2 + flux(x) * bend(x)) / 0.05
     fastest = max(abs(mode.eigenvalue) for mode in point.linearize().modes(damped=True))
     assert fastest == pytest.approx(np.sqrt(stiffness / 0.6), rel=1e-8)
+
+
+class Linked(mse.MObject):
+    """A loop with the flux ``slope z`` of what is at the height z; on it the force ``slope i`` acts."""
+
+    frame_names = ("loop", "magnet")
+    coordinate_names = (mse.coordinate("charge", unit="C", ports=("+", "-")),)
+    slope: Real = Real("flux over height", unit="Wb/m")
+
+    def kinetic(self, frames, q, v):
+        return self.slope * v[0] * (frames[1].o[2] - frames[0].o[2])
+
+
+class Driving(mse.MObject):
+    """What pushes away from the height zero, by so many N/m."""
+
+    frame_names = ("from", "what")
+    stiffness: Real = Real("negative stiffness", unit="N/m", above=0.0)
+
+    def energy(self, frames, q):
+        return -0.5 * self.stiffness * (frames[1].o[2] - frames[0].o[2]) ** 2
+
+
+def linked(slope, inductance, weight, guide=None):
+    """A weight of so many N on a guide, whose height changes the flux of a loop that keeps 0.3 Wb."""
+    system = mse.MSystem("linked", gravity=(0, 0, -9.81))
+    body = system.add(mse.RigidBody("body", mass=weight / 9.81, inertia=1e-3))
+    system.add(mse.Prismatic("guide", **({} if guide is None else {"stiffness": guide})), between=(body, system.ground))
+    link = system.add(Linked("link", slope=slope), between=(system.ground, body))
+    coil = system.add(mse.Inductor("coil", inductance=inductance, flux=0.3))
+    system.connect(link.port("+"), coil.port("-"))
+    system.connect(link.port("-"), coil.port("+"))
+    return system
+
+
+@pytest.mark.parametrize("guide", [1.0, 100.0, 1e4])
+def test_a_loop_may_be_much_stiffer_than_the_guide(guide):
+    """The loop has 4e5 N/m: a height that changes by rounding of forces over the guide's stiffness would change the current."""
+    point = linked(20.0, 1e-3, 5.0, guide).find_working_point()
+    current, height = np.linalg.solve([[1e-3, 20.0], [-20.0, guide]], [0.3, -5.0])
+    assert point.poses["body.center"].o[2] == pytest.approx(height, rel=1e-12)
+    assert point.flows["link.charge"] == pytest.approx(current, rel=1e-9)
+
+
+@pytest.mark.parametrize("seek", ["stable", "nearest"])
+@pytest.mark.parametrize("away", [10.0, 39.0])
+def test_a_loop_holds_what_would_fall_at_a_constant_current(away, seek):
+    """The loop's ``slope^2/L``, 40 N/m, is more than what drives the body away."""
+    system = linked(2.0, 0.1, 5.0)
+    system.add(Driving("away", stiffness=away), between=(system.ground, system["body"]))
+    point = system.find_working_point(seek=seek)
+    current, height = np.linalg.solve([[0.1, 2.0], [-2.0, -away]], [0.3, -5.0])
+    assert point.poses["body.center"].o[2] == pytest.approx(height, rel=1e-12)
+    assert point.flows["link.charge"] == pytest.approx(current, rel=1e-11)
+    fastest = max(abs(mode.eigenvalue) for mode in point.linearize().modes(damped=True))
+    assert point.stable and fastest == pytest.approx(np.sqrt((40.0 - away) * 9.81 / 5.0), rel=1e-9)
+
+
+# -- behind an amplifier --------------------------------------------------------------------------------------------------
+def amplified(*, gain=10.0):
+    """An amplifier that gives 0.5 V times its gain to a resistor of 2 ohm, with what follows it to earth still open."""
+    system = mse.MSystem("amplified", gravity=(0, 0, -9.81))
+    system.add(mse.VoltageSource("input", voltage=0.5))
+    amplifier = system.add(mse.Amplifier("amplifier", gain=gain))
+    system.add(mse.Resistor("r", resistance=2.0))
+    system.connect("input.+", amplifier.port("in+"))
+    system.connect("input.-", amplifier.port("in-"), amplifier.port("-"), system.earth)
+    system.connect(amplifier.port("+"), "r.+")
+    return system
+
+
+@pytest.mark.parametrize("kept", [None, 0.2])
+def test_coils_in_parallel_behind_an_amplifier_keep_their_flux(kept):
+    """``0.1 i1 - 0.3 i2`` is kept, and 2.5 A pass."""
+    system = amplified()
+    coils = [
+        system.add(mse.Inductor("one", inductance=0.1, flux=kept)),
+        system.add(mse.Inductor("two", inductance=0.3)),
+    ]
+    system.connect("r.-", *(coil.port("+") for coil in coils))
+    system.connect(*(coil.port("-") for coil in coils), system.earth)
+    point = system.find_working_point()
+    first = (0.75 + (kept or 0.0)) / 0.4
+    assert point.flows["one.charge"] == pytest.approx(first, rel=1e-12)
+    assert point.flows["two.charge"] == pytest.approx(2.5 - first, rel=1e-11)
+    motion = system.simulate(duration=0.02, dt=0.01, start=point, progress=False)
+    assert np.ptp(motion["one.current"]) < 1e-9
+
+
+@pytest.mark.parametrize("guide", [None, 300.0])
+def test_a_loop_beside_the_current_of_an_amplifier_carries_a_body(guide):
+    """``0.4 i + M 2.5 + 2 z = 0.2`` in the loop, and ``2 i = m g + k z``."""
+    system = amplified()
+    body = system.add(mse.RigidBody("body", mass=0.5, inertia=1e-3))
+    system.add(mse.Prismatic("guide", **({} if guide is None else {"stiffness": guide})), between=(body, system.ground))
+    link = system.add(Linked("link", slope=2.0), between=(system.ground, body))
+    coil = system.add(mse.Inductor("coil", inductance=0.2, flux=0.2))
+    core = system.add(mse.Transformer("core", primary=0.1, secondary=0.2, coupling=0.5))
+    system.connect("r.-", core.port("1+"))
+    system.connect(core.port("1-"), system.earth)
+    ports = (core, "2"), (link, ""), (coil, "")
+    for (one, winding), (two, other) in zip(ports, (*ports[1:], ports[0]), strict=True):
+        system.connect(one.port(f"{winding}-"), two.port(f"{other}+"))
+    point = system.find_working_point()
+    mutual, stiffness = 0.5 * np.sqrt(0.02), guide or 0.0
+    current, height = np.linalg.solve([[0.4, 2.0], [-2.0, stiffness]], [0.2 - mutual * 2.5, -0.5 * 9.81])
+    assert point.flows["link.charge"] == pytest.approx(current, rel=1e-11)
+    assert point.poses["body.center"].o[2] == pytest.approx(height, rel=1e-11)
+    assert point.stable
+    motion = system.simulate(duration=0.1, dt=0.05, start=point, progress=False)
+    assert np.ptp(motion["guide.displacement"]) < 1e-9
