@@ -19,7 +19,8 @@ class Bushing(MObject):
     coincide; clamp it with a pose where they should not.  ``preload`` F is the force and torque on frame 0, along the axes of
     frame 1, at s = 0.  Large displacements are exact, and rotations below a whole turn: the rotation vector starts below half a
     turn and is followed continuously beyond, as the twist of a wire is.  At a whole turn it has no smooth tilt.  A bushing that
-    only damps takes the shortest vector, so whole turns are nothing to it.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
+    only damps takes the shortest vector, so whole turns are nothing to it.  Stiffness and damping take a 6 x 6 matrix, six
+    diagonal entries, or one number for all six.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from ..elements.coordinates import DOMAINS, EFFORT, Coordinate, declared, size_o
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
 from ..model.topology import Topology
+from ..numerics.precision import NOTHING
 
 # efforts (V, Pa, K, A) where nothing drives at first
 _USUAL = {DOMAINS["electric"]: 1.0, DOMAINS["fluid"]: 1e5, DOMAINS["thermal"]: 300.0, DOMAINS["magnetic"]: 1.0}
@@ -107,6 +108,9 @@ def _follow_law(scale, by_law, topology: Topology, assembly: Assembly, at: Confi
     held = bodies[bodies > 0.0]
     typical = float(np.median(held)) if len(held) else 1.0
     efforts = np.abs(np.nan_to_num(gradient[first:]))
+    units_of = np.array([getattr(name, "unit", "") for name in topology.coordinate_names[first:]])
+    for domain, usual in _USUAL.items():  # what a current leaves across what it does not pass is rounding
+        efforts[(units_of == domain.unit) & (efforts <= NOTHING * usual)] = 0.0
     largest = float(efforts[[number for number, _, ports in by_law if ports]].max(initial=0.0))
     on_bodies = abs(k[first:, :first])
     on_bodies.data = np.nan_to_num(on_bodies.data)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import mse
 from mse.elements.parameters import Real
@@ -195,3 +196,34 @@ def test_what_drives_a_flow_has_a_steady_current():
     system.add(Driven("driven"), between=(system.ground, "mass.center"))
     point = system.find_working_point()
     assert point.flows["driven.one"] == pytest.approx(2.0 / R, rel=1e-12) and point.flows["driven.two"] == 0.0
+
+
+@pytest.mark.parametrize("bias", [0.0, -0.648, 1e-3])
+@pytest.mark.parametrize("wiring", [0, 1])
+def test_modes_of_an_amplifier_among_coils_do_not_depend_on_a_bias_or_on_the_order_of_wiring(bias, wiring):
+    gain, ohm, l1, l2, farad = (
+        0.25046457659747556,
+        4.171912879535432,
+        0.14524081388974777,
+        0.35776546586539804,
+        0.01912069306024233,
+    )
+    parts = {
+        "amp": mse.Amplifier("amp", gain=gain), "r": mse.Resistor("r", resistance=ohm),
+        "l1": mse.Inductor("l1", inductance=l1), "source": mse.CurrentSource("source", current=bias),
+        "l2": mse.Inductor("l2", inductance=l2), "c": mse.Capacitor("c", capacitance=farad),
+    }  # fmt: skip
+    system = mse.MSystem("circuit")
+    for part in parts.values():
+        system.add(part)
+    one, two = ["amp.-", "l1.+", "source.+", "c.-"], ["amp.in+", "r.-", "l1.-", "source.-", "l2.-"]
+    zero, inside = [system.earth, "amp.in-", "l2.+", "c.+"], ["amp.+", "r.+"]
+    for ports in ((inside, two, one, zero), (two, zero, inside, one))[wiring]:
+        system.connect(*ports)
+    found = system.find_working_point().linearize().modes(damped=True).eigenvalues
+    # potentials at both nodes and currents in both coils: E x' + A x = 0
+    e = np.diag([farad, 0.0, l1, l2])
+    a = np.array([[1 / ohm, (gain - 1) / ohm, 1, 0], [-1 / ohm, (1 - gain) / ohm, -1, -1], [-1, 1, 0, 0], [0, 1, 0, 0]])
+    right = scipy.linalg.eigvals(-a, e)
+    right = right[np.isfinite(right) & (right.imag >= 0.0)]
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(right), rtol=1e-9)
