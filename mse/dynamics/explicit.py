@@ -14,13 +14,14 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import ModelError
+from ..kernels import ahead
 from ..numerics.dop853 import dop853
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, BodiesChart, NotElementary
 from .charts import Chart, StepFailed
 from .moments import Moment, Step
-from .trees import TreeSteps
+from .trees import Nodes, TreeSteps
 
 # rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
 # of it tests/dynamics/test_explicit.py passes.
@@ -87,6 +88,13 @@ class Pace:
             raise StepFailed
 
 
+def compile_steps_ahead(equations: Equations) -> None:
+    """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
+    bodies = Bodies.of(equations) if ahead.waits_before_steps() else None
+    if bodies is not None:
+        ahead.compile_steps_ahead(ahead.TREES if bodies.alone and Nodes(bodies).found else ahead.BODIES)
+
+
 class Stepper:
     """Steps of a system with a relative tolerance; many may be made at once if a run goes ``until`` a time (s)."""
 
@@ -96,6 +104,8 @@ class Stepper:
         self.equations, self.rtol, self._until = equations, rtol, until
         self._bodies, self._pace = Bodies.of(equations), Pace(until)
         self._tree = TreeSteps.of(self._bodies, rtol, (_SLOW, NOTHING, _TURN, _LEAST, _MOST))
+        if self._bodies is not None:
+            ahead.wait_for_steps(ahead.BODIES if self._tree is None else ahead.TREES)
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`StepFailed` where there is none."""

@@ -27,7 +27,7 @@ from ..validation.file_access import file_path
 from .accelerations import Equations
 from .charts import JointsOpen, displaced
 from .crossings import LEVELS, Watch
-from .explicit import StepFailed, Stepper
+from .explicit import StepFailed, Stepper, compile_steps_ahead
 from .fast_motions import fastest_motion
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
@@ -145,6 +145,8 @@ class Run:
         refuse_unfit(topology)
         self.equations, self.rtol, self.label = equations, rtol, topology.label
         self.topology, self.source = topology, source
+        if method != "implicit":
+            compile_steps_ahead(equations)
         self.here = Evaluation.initial(equations.assembly).measured(self.equations.measure)
         for part in equations.flows:
             part.check(self.here.configuration)

@@ -1,7 +1,8 @@
-"""A second process compiles what a first search will need later, while the first process compiles what it needs now.
+"""A second process compiles what will be needed later, while the first process compiles what it needs now.
 
-The second process works from the last kernel needed to the first and leaves the code on disk.  The first process uses what it
-finds there; the two meet in the middle.  Neither waits for the other, and the code is the same whoever compiles it.
+It leaves the code on disk, which is the same whoever compiles it.  For a first search the second process works from the last
+kernel needed to the first; the first process uses what it finds, and the two meet in the middle.  For a first large motion the
+second process compiles the one long kernel that makes the steps, and the first one waits for it.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from contextlib import suppress
 import numpy as np
 
 from ..progress.bars import by_environment, is_worker
+from ..progress.tasks import Compiling
 from .assembling import add_forces, add_matrices, shift_to_reference
 from .beams import late_parts, segment
 from .jit import compile_for, on_disk, storable
+from .joints import put_joints
 from .motions import relative_twist
 from .rotations import put_turned, rotation_vector
 from .springs import body_load
@@ -29,10 +32,13 @@ from .springs import body_load
 # if Python is embedded in another application, sys.executable would start that application again
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _NICENESS = 5
-_CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({})"
+_CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({!r})"
 
-_asked: set[bool] = set()  # kinds of searches, without or with beams, that this process has begun
+SEARCH, BEAMS, TREES, BODIES = "search", "beams", "trees", "bodies"
+_asked: set[str] = set()  # of these, what this process has begun
 _child: subprocess.Popen | None = None
+_kind = ""  # what that compiles
+_ready = False  # whether all that comes before the steps of a large motion is known to be on disk
 
 
 def needed(with_beams: bool) -> list[tuple]:
@@ -61,25 +67,66 @@ def needed(with_beams: bool) -> list[tuple]:
     return out
 
 
+def steps_of(kind: str) -> tuple:
+    """The kernel that makes steps of trees, or of any rigid bodies on joints, and arguments of the right types."""
+    if kind == TREES:
+        from .tree_steps import march, march_arguments
+
+        return march, march_arguments()
+    from .multibody import run, run_arguments
+
+    return run, run_arguments()
+
+
 def compile_ahead(kernels: Collection) -> None:
     """Start a second process that compiles what a search needs after the element ``kernels``, if that is useful."""
-    global _child
-    with_beams = segment in kernels
+    kind = BEAMS if segment in kernels else SEARCH
     if _child is not None and _child.poll() is not None:
         _end()
-    if with_beams in _asked:
-        return
-    _asked.add(with_beams)
-    first = segment if with_beams else shift_to_reference
-    if _child is not None or on_disk(first) or not (storable(first) and _of_use()):
-        return
+    if kind not in _asked:
+        _asked.add(kind)
+        first = segment if kind == BEAMS else shift_to_reference
+        if _child is None and not on_disk(first) and storable(first) and _of_use():
+            _start(kind)
+
+
+def waits_before_steps() -> bool:
+    """Whether a first large motion has to compile something before its steps, while a second process could compile these."""
+    global _ready
+    _ready = _ready or not storable(put_joints) or (on_disk(put_joints) and on_disk(shift_to_reference))
+    return not _ready and _of_use()
+
+
+def compile_steps_ahead(kind: str) -> None:
+    """Start a second process that compiles the steps of large motions, unless it was done before."""
+    steps, _ = steps_of(kind)
+    if kind not in _asked and not on_disk(steps):
+        _asked.add(kind)
+        _end()  # what a search needs takes less time, and this process compiles it meanwhile
+        _start(kind)
+
+
+def wait_for_steps(kind: str) -> None:
+    """Wait for the second process, if it compiles these steps; should it die before, this process compiles them."""
+    if _child is not None and _kind == kind:
+        steps, _ = steps_of(kind)
+        with Compiling("large motions", f"kept in {steps._cache.cache_path}"):
+            _child.wait()
+        _end()
+
+
+def _start(kind: str) -> None:
+    global _child, _kind
     path = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
-    flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
+    flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+    if kind in (SEARCH, BEAMS):
+        flags |= getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
     with suppress(Exception):  # if it is forbidden, this process compiles everything itself
         _child = subprocess.Popen(
-            [sys.executable, "-c", _CODE.format(path, with_beams)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            [sys.executable, "-c", _CODE.format(path, kind)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, creationflags=flags,
         )  # fmt: skip
+        _kind = kind
         atexit.register(_end)
 
 
@@ -104,15 +151,18 @@ def _end() -> None:
         atexit.unregister(_end)
 
 
-def compile_backwards(with_beams: bool) -> None:
+def compile_backwards(kind: str) -> None:
     """Run in the second process: compile what is not on disk yet, from the last kernel needed to the first."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it, within a kernel too
+    if kind in (TREES, BODIES):  # for which the first process waits, so that it has the same priority
+        _compile_missing([steps_of(kind)])
+        return
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    if with_beams:
+    if kind == BEAMS:
         _compile_missing(late_parts())  # while the first process compiles the early ones
-    _compile_missing(needed(with_beams))
+    _compile_missing(needed(kind == BEAMS))
 
 
 def _compile_missing(kernels: list[tuple]) -> None:

@@ -26,6 +26,7 @@ _SUBJECTS = {
     "rotations": "rotations",
     "sizes": "tolerances",
     "springs": "springs and weights",
+    "tree_steps": "large motions",
 }
 
 

@@ -280,7 +280,7 @@ _FOLLOW = -1  # the order for angles only
 
 
 @compiled
-def _joints(
+def put_joints(
     first, parameters, origins, orientations, memory, forces, order, value, jacobian, energy, gradient, stiffness
 ):
     """The part common to all below, compiled once: the measures listed from ``first`` on, HELD or FREE, of all joints.
@@ -376,7 +376,7 @@ _NOTHING = tuple(np.zeros((0,) * n) for n in range(5))  # for outputs that are n
 
 def joint_constraints(parameters, origins, orientations, memory, multipliers, order, residual, jacobian, hessian):
     """``g`` (E, m), ``dg/dx`` (E, m, 12) and for order 2 ``sum_r multiplier_r d2 g_r/dx2`` (E, 12, 12)."""
-    _joints(
+    put_joints(
         HELD, parameters, origins, orientations, memory, multipliers, order, residual, jacobian, _NOTHING[1], _NOTHING[2],
         hessian[:, None],
     )  # fmt: skip
@@ -385,7 +385,7 @@ def joint_constraints(parameters, origins, orientations, memory, multipliers, or
 def joint_springs(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = sum k/2 (c - c0)^2 - F c`` over the joint's coordinates c; parts elastic, geometric."""
     value, jacobian = np.empty((len(parameters), 6)), np.zeros((len(parameters), 6, 12))
-    _joints(
+    put_joints(
         FREE, parameters, origins, orientations, memory, _NOTHING[2], order, value, jacobian, energy, gradient, stiffness
     )  # fmt: skip
 
@@ -394,7 +394,7 @@ def joint_memory(parameters, orientations, memory):
     """Overwrite memory (E, 12) by the angles of held measures and coordinates, each nearest to what it was."""
     nowhere = np.zeros((len(parameters), 2, 3))
     for first in (HELD, FREE):
-        _joints(
+        put_joints(
             first, parameters, nowhere, orientations, memory, _NOTHING[2], _FOLLOW, _NOTHING[2], _NOTHING[3], _NOTHING[1],
             _NOTHING[2], _NOTHING[4],
         )  # fmt: skip
@@ -412,7 +412,7 @@ def _coordinates(parameters, origins, orientations, memory, weights, order):
     value, jacobian, as_held = np.zeros((count, 6)), np.zeros((count, 6, 12)), np.zeros((count, PARAMETERS))
     hessian = np.zeros((count, 1, 12, 12))
     as_held[:, :HELD], as_held[:, HELD:TARGET] = parameters[:, :HELD], parameters[:, FREE:STIFFNESS]
-    _joints(
+    put_joints(
         HELD, as_held, origins, orientations, memory[:, 6:].copy(), weights, order, value, jacobian, _NOTHING[1], _NOTHING[2],
         hessian,
     )  # fmt: skip
@@ -448,7 +448,7 @@ def joint_measure(j, code, previous, o, u, gradient, hessian):
     """One measure of a joint: its value on the branch nearest to ``previous``; adds its derivatives (12,), (12, 12)."""
     parameters, value = np.zeros((1, PARAMETERS)), np.zeros((1, 1))
     parameters[0, :HELD], parameters[0, HELD], parameters[0, HELD + 1] = j, 1, code
-    _joints(
+    put_joints(
         HELD, parameters, o[None], u[None], np.full((1, 12), previous), np.ones((1, 1)), 2, value, gradient[None, None],
         _NOTHING[1], _NOTHING[2], hessian[None, None],
     )  # fmt: skip

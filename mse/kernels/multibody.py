@@ -422,3 +422,13 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                 out[n + at + c] = work.solution[at + c]
         out[2 * n], out[2 * n + 1] = damped + extra[n], extra[n + 1]
     return GOOD
+
+
+def run_arguments() -> tuple:
+    """Arguments of :func:`run` of the right types, to compile it."""
+    row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
+    numbers, pairs = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int)
+    model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, pairs)
+    work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row)
+    independent = np.zeros(0, dtype=bool)
+    return model, work, table, stack, row, row, independent, row, 0.0, table, 0, 0, table, row, row

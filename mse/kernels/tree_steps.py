@@ -13,7 +13,7 @@ import numpy as np
 
 from .jit import bare_part, kept
 from .tree_poses import begin_step, put_bodies
-from .trees import BALL, HINGE, SLIDE, A, accelerate, place
+from .trees import BALL, HINGE, SLIDE, A, Tree, accelerate, place
 
 REACHED, FAILED, NO_INERTIA = 0, 1, 2
 # numbers of numpy, since numba would compile a part once for each number of Python (jit.py)
@@ -254,6 +254,15 @@ def march(tree, rows, method, passed, until, sampled, dense):
             if m == sampled.time.shape[0]:
                 return s + 1, m, REACHED
     return passed.made.shape[0], m, REACHED
+
+
+def march_arguments() -> tuple:
+    """Arguments of :func:`march` of the right types, to compile it."""
+    row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
+    tree = Tree(row, np.zeros((0, 0), dtype=int), stack, table, table, stack, table)
+    method = Method(table, row, table, table, row, row)
+    passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
+    return tree, table, method, passed, 0.0, Sampled(row, stack, blocks, table, table, row), table
 
 
 @kept(nogil=True, error_model="numpy")

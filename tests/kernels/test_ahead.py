@@ -160,6 +160,7 @@ def started(monkeypatch):
     """The commands of processes that would be started on a machine without compiled code."""
     monkeypatch.setattr(ahead, "_asked", set())
     monkeypatch.setattr(ahead, "_child", None)
+    monkeypatch.setattr(ahead, "_ready", False)
     monkeypatch.setattr(ahead, "on_disk", lambda kernel: False)
     monkeypatch.setattr(ahead, "storable", lambda kernel: True)
     monkeypatch.setattr(ahead.sys, "executable", "/usr/bin/python3.12")
@@ -176,11 +177,11 @@ def test_one_process_at_a_time_and_one_for_each_kind_of_search(started):
     ahead.compile_ahead([spring])
     ahead.compile_ahead([spring])
     ahead.compile_ahead([segment])  # while the other one runs
-    assert [command[-1].endswith("compile_backwards(False)") for command in started] == [True]
+    assert [command[-1].endswith("compile_backwards('search')") for command in started] == [True]
     ahead._asked.clear()
     ahead._child.kill()
     ahead.compile_ahead([segment])
-    assert started[1][-1].endswith("compile_backwards(True)")
+    assert started[1][-1].endswith("compile_backwards('beams')")
 
 
 @pytest.mark.parametrize(
@@ -233,6 +234,97 @@ def test_the_topology_of_a_system_asks_for_it(started):
     assert len(started) == 1
 
 
+def pendulum(kind: str) -> mse.MSystem:
+    """A body on a hinge, which is a tree; a spring between it and the ground makes steps of another kind."""
+    system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.01, at=mse.Pose.dx(0.5)))
+    hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+    system.clamp(system.ground, hinge.frame(1))
+    system.clamp(body.frame(0), hinge.frame(0), mse.Pose.dx(-0.5))
+    if kind == "bodies":
+        line = system.add(mse.Spring("line", length=1.0, stiffness=1e2))
+        system.clamp(system.ground, line.frame(1), mse.Pose.dx(0.5) @ mse.Pose.dz(1.0))
+        system.clamp(line.frame(0), body.frame(0))
+    return system
+
+
+@pytest.mark.parametrize("kind", ["trees", "bodies"])
+def test_a_large_motion_asks_for_its_steps_and_waits_for_them(started, monkeypatch, kind):
+    waited = []
+    monkeypatch.setattr(Recorder, "wait", lambda self: waited.append(self.returncode))
+    pendulum(kind).simulate(duration=0.01, dt=0.01)
+    assert [command[-1].rpartition("; ")[2] for command in started] == [
+        "compile_backwards('search')",
+        f"compile_backwards('{kind}')",
+    ]
+    # one that was ended, and one that was waited for
+    assert waited[:2] == [-9, None] and ahead._child is None
+
+
+def test_an_implicit_motion_does_not_ask_for_explicit_steps(started):
+    pendulum("trees").simulate(duration=0.01, dt=0.01, method="implicit")
+    assert len(started) == 1
+
+
+def test_steps_are_not_asked_for_where_nothing_is_compiled_before(started, monkeypatch):
+    monkeypatch.setattr(ahead, "on_disk", lambda kernel: kernel in (ahead.put_joints, ahead.shift_to_reference))
+    pendulum("trees").simulate(duration=0.01, dt=0.01)
+    assert not started
+
+
+# the end of a motion, what was compiled for it here, and how the second process ended
+MOVING = """
+import json
+import sys
+sys.path.insert(0, {tests!r})
+from numba.core import event
+from kernels.test_ahead import pendulum
+from mse.kernels import ahead
+
+class Listener(event.Listener):
+    def on_start(self, e):
+        names.append(e.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, e):
+        pass
+
+def wait(kind):
+    child = ahead._child
+    if sys.argv[2] == "die" and child is not None:
+        child.kill()
+    former(kind)
+    ended.append(child and child.returncode)
+
+names, ended, former = [], [], ahead.wait_for_steps
+ahead.wait_for_steps = wait
+event.register("numba:compile", Listener())
+state = pendulum(sys.argv[1]).simulate(duration=0.5, dt=0.1).final_state
+print(json.dumps([[x.hex() for x in state._moment.state.o.ravel().tolist()], names, ended]))
+"""
+
+
+def moved(cache, kind: str, *, dies: bool = False, allowed: bool = True):
+    code = MOVING.format(tests=str(Path(__file__).parents[1]))
+    return json.loads(run(code, kind, "die" if dies else "live", cache=cache, allowed=allowed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "steps"), [("trees", "march"), ("bodies", "run")])
+def test_motions_are_the_same_whoever_compiles_their_steps(tmp_path, kind, steps):
+    beside, names, ended = moved(tmp_path / "beside", kind)
+    assert steps not in names and ended == [0]
+    assert not list(tmp_path.rglob(f"*.{steps}-*.2.nbc"))
+    alone, names, ended = moved(tmp_path / "alone", kind, allowed=False)
+    assert steps in names and ended == [None]
+    assert beside == alone
+
+
+@pytest.mark.slow
+def test_steps_are_compiled_here_if_the_second_process_dies(tmp_path):
+    _, names, ended = moved(tmp_path, "trees", dies=True)
+    assert "march" in names and ended == [-signal.SIGKILL]
+
+
 LEAVING = """
 from mse.kernels import ahead
 from mse.kernels.beams import segment
@@ -252,7 +344,7 @@ def test_nothing_is_left_when_the_first_process_ends(tmp_path):
 @pytest.fixture
 def second(tmp_path):
     """A second process of which the first one is this."""
-    code = "print(flush=True); " + ahead._CODE.format([str(ROOT), *sys.path], True)
+    code = "print(flush=True); " + ahead._CODE.format([str(ROOT), *sys.path], ahead.BEAMS)
     given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     # jobs that a shell runs in the background ignore SIGINT, and so does what they start
     former = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -168,7 +168,7 @@ def modules_of(names: list[str]) -> set[str]:
 
 def test_joints_need_one_kernel_and_what_it_calls(compiled):
     called = [n for n in compiled["pendulum"] if n.startswith("mse.kernels.joints.")]
-    assert called == ["mse.kernels.joints._joints"]
+    assert called == ["mse.kernels.joints.put_joints"]
     assert "joints" not in modules_of(compiled["driven"])
 
 
