@@ -395,18 +395,8 @@ class Assembly:
         def add(g: Group, part: slice, f: np.ndarray, k: np.ndarray, sums: np.ndarray, factor: float = 1.0) -> None:
             places, bodies = self.pattern.places(g.numbers)[part], self._bodies[g.numbers][part]
             positions = self._levers(g, at, part), at.o, g.frames[part]
-            add_terms(
-                *positions,
-                factor,
-                _ROUNDED_ARM,
-                f,
-                k,
-                bodies,
-                sums,
-                self.pattern.widths[g.numbers[0]],
-                places,
-                total.data,
-            )
+            width = self.pattern.widths[g.numbers[0]]
+            add_terms(*positions, factor, _ROUNDED_ARM, f, k, bodies, sums, width, places, total.data)
 
         for g in self.joined:
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength

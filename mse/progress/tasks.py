@@ -163,13 +163,8 @@ class Task:
             if self._logs:
                 log.info("%s", line)
         if self._logs and long:
-            log.info(
-                "%s",
-                ended(
-                    self.progress(),
-                    "took" if error is None else "was interrupted after" if interrupted else "failed after",
-                ),
-            )
+            how = "took" if error is None else "was interrupted after" if interrupted else "failed after"
+            log.info("%s", ended(self.progress(), how))
         if self._call is not None and error is None:
             try:
                 self._report(True)
