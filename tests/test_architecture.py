@@ -342,7 +342,7 @@ def test_parameters_are_counted_in_methods_and_inner_functions(tmp_path):
 # functions of more than 60 lines beside their docstrings, and why they are not divided
 LONG = {
     "kernels.beams.segment": "numba compiles one function sooner than several",
-    "kernels.joints._joints": "numba compiles one function sooner than several",
+    "kernels.joints.put_joints": "numba compiles one function sooner than several",
     "kernels.rank._eliminate": "numba compiles one function sooner than several",
     "kernels.multibody.run": "numba compiles one function sooner than several",
     "kernels.tree_poses.begin_step": "numba compiles one function sooner than several",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
@@ -127,3 +128,14 @@ def orthonormal(basis: sp.csc_matrix) -> sp.csc_matrix:
             )
             columns.append(block)
     return sp.hstack(found, format="csc")[:, np.argsort(np.concatenate(columns), kind="stable")]
+
+
+def in_echelon(x: np.ndarray) -> np.ndarray:
+    """A basis (n, m) of the space of motions x (n, m) in which each has a leading entry that the others lack, of length 1.
+
+    Coordinates may be scaled by very different numbers, and a motion with a large entry would hide what it has of others.
+    """
+    leading = sl.qr(x.T, mode="r", pivoting=True)[1][: x.shape[1]]
+    x = x @ np.linalg.inv(x[leading])
+    x[leading] = np.eye(x.shape[1])
+    return x / np.linalg.norm(x, axis=0)

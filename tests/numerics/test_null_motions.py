@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import mse
-from mse.numerics.null_motions import local_null, within
+from mse.numerics.null_motions import in_echelon, local_null, within
 
 pytestmark = pytest.mark.rounding
 
@@ -130,3 +130,11 @@ def test_motions_within_some_coordinates_are_told_from_others():
     for none in (np.zeros(10, dtype=bool), np.ones(10, dtype=bool)):
         first, rest, _ = within(sp.csc_matrix(mixed), 0, none)
         assert first.shape[1] == 4 * none[0] and rest.shape[1] == 4 * (not none[0])
+
+
+def test_motions_in_echelon_keep_small_entries_beside_large_ones():
+    # the second motion is [0, 1, 0.8], which both given ones have, and both hide
+    found = in_echelon(np.array([[3e16, -2e16], [1.0, 1.0], [2.0, 0.0]]))
+    np.testing.assert_allclose(
+        found, [[1.0, 0.0], [0.0, 1.0 / np.hypot(1.0, 0.8)], [4e-17, 0.8 / np.hypot(1.0, 0.8)]], atol=1e-15
+    )

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ...elements.coordinates import flowing
@@ -21,6 +20,7 @@ from ...linear.zero_motions import flows, of_flows
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen_of_pairs
 from ...numerics.lanczos import keeps_products
+from ...numerics.null_motions import in_echelon
 from ...numerics.options import SIZES
 from ...numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from ...numerics.sparse_tools import no_columns
@@ -459,17 +459,6 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     return _rates(w2), sep.T @ np.vstack([phi, follow @ phi])
 
 
-def _in_echelon(x: np.ndarray) -> np.ndarray:
-    """A basis (n, m) of the same space in which each vector has a leading entry that the others lack, of length 1.
-
-    States may be scaled by very different numbers, and a vector with a large entry would hide what it has of others.
-    """
-    leading = sl.qr(x.T, mode="r", pivoting=True)[1][: x.shape[1]]
-    x = x @ np.linalg.inv(x[leading])
-    x[leading] = np.eye(x.shape[1])
-    return x / np.linalg.norm(x, axis=0)
-
-
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
     none = np.zeros(0, dtype=int)
     c = condense(model, none, none)
@@ -479,7 +468,7 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
     flow = np.linalg.solve(c.sep.T.toarray(), flows(model))
     turn, count = None, flow.shape[1]
     if count:  # charges that have flowed exert no force, so only their rates are states
-        still = _in_echelon(ss.scaling[1] @ np.vstack([flow[:nr], 0.0 * flow[:nr], flow[nr : nr + nd]]))
+        still = in_echelon(ss.scaling[1] @ np.vstack([flow[:nr], 0.0 * flow[:nr], flow[nr : nr + nd]]))
         turn = np.linalg.qr(still, mode="complete")[0]
         turned = turn.T @ a @ turn
         a = turned[count:, count:]
