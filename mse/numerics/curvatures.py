@@ -321,7 +321,7 @@ def _independent(x: np.ndarray, noise: sp.csr_matrix) -> bool:
     if not np.all(squares > 0.0):
         return False
     x = x / np.sqrt(squares)
-    return bool(eigen(x.T @ (noise @ x))[0][0] > DEPENDENT)
+    return not x.shape[1] or bool(eigen(x.T @ (noise @ x))[0][0] > DEPENDENT)
 
 
 def _beside(
