@@ -456,6 +456,11 @@ def test_the_walker_sees_private_names(tmp_path):
     assert "_a" in {x.rpartition(" ")[2] for x in foreign_names("linear/test_search.py", path, owners)}
 
 
+def said_by(code: str) -> str:
+    """What a fresh Python prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
 @pytest.mark.slow
 def test_import_mse_needs_no_extra_and_little_of_scipy():
     code = (
@@ -463,8 +468,7 @@ def test_import_mse_needs_no_extra_and_little_of_scipy():
         "heavy = ['matplotlib', 'scipy.signal', 'scipy.sparse', 'scipy.linalg', 'scipy.optimize', 'pandas', 'sympy']; "
         "print([m for m in heavy if m in sys.modules])"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "[]"
+    assert said_by(code) == "[]"
 
 
 @pytest.mark.slow
@@ -474,8 +478,7 @@ def test_a_motion_imports_of_scipy_matrices_and_linear_algebra():
         "of = {m.split('.')[1] for m in sys.modules if m.startswith('scipy.') and not m.startswith('scipy._')}; "
         "print(sorted(of - {'version'}))"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "['linalg', 'sparse']"
+    assert said_by(code) == "['linalg', 'sparse']"
 
 
 def test_public_names_are_documented():

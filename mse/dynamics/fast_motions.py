@@ -86,7 +86,7 @@ class FastMotions:
 
 
 def allowed(matrices: Jacobian) -> tuple[np.ndarray, np.ndarray]:
-    """Measured motions that constraints allow, one in each column: those of unit mass (n, k), and those without mass (n, l)."""
+    """Measured motions that constraints allow, in columns: motions of unit mass (n, k), and motions without mass (n, l)."""
     rows = matrices.rows  # independent ones
     basis = np.linalg.qr(rows.T, mode="complete")[0][:, len(rows) :] if len(rows) else np.eye(matrices.size)
     values, vectors = eigh(basis.T @ matrices.mass @ basis)

@@ -37,8 +37,9 @@ _UNIQUE = 1e-6
 _CLOSE = 1e-9
 # Steps of Newton's method, which takes five where values can be reached (tests/dynamics/test_start.py).
 _ROUNDS = 30
-# Of the size of the system: the last step towards values on the way to those that are given, which need not be met.  With a
-# tenth and ten times of it tests/dynamics/test_start.py passes.
+# Coordinates are brought to given values in stages.  Before the last stage, steps end when they are shorter than this share of
+# the size of the system, since only the last values have to be met.  With a tenth and ten times of it
+# tests/dynamics/test_start.py passes.
 _ON_THE_WAY = 1e-2
 _TURN = 2.0 * np.pi
 _SHOWN = 4  # rates that a message shows even where they are as given

@@ -62,7 +62,7 @@ def contents(value: Any, name: str) -> Any:
 def sources(cls: type, law: str) -> list[Source]:
     """Everything that a law of a class and the functions it calls read besides their arguments.
 
-    Each function is visited once; those of numpy, scipy and mse are not entered.
+    Each function is visited once; the functions of numpy, scipy and mse are not read.
     """
     seen: set[int] = set()
 

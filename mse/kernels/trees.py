@@ -239,47 +239,17 @@ def _let_go(row, kind, own, y, at):
 
 @summing_part
 def _hand_force_on(row, to):
-    """Add what is left of a node's force, at its joint, to that of the node that it hangs on."""
+    """Add the force that a node passes on at its joint to the force of the node that carries it."""
     r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
     b0, b1, b2, b3, b4, b5 = row[BIAS], row[BIAS + 1], row[BIAS + 2], row[BIAS + 3], row[BIAS + 4], row[BIAS + 5]
+    # fmt: off
     f0 = row[F] + row[M] * b0 + row[M + 1] * b1 + row[M + 2] * b2 + row[H] * b3 + row[H + 1] * b4 + row[H + 2] * b5
-    f1 = (
-        row[F + 1]
-        + row[M + 1] * b0
-        + row[M + 3] * b1
-        + row[M + 4] * b2
-        + row[H + 3] * b3
-        + row[H + 4] * b4
-        + row[H + 5] * b5
-    )
-    f2 = (
-        row[F + 2]
-        + row[M + 2] * b0
-        + row[M + 4] * b1
-        + row[M + 5] * b2
-        + row[H + 6] * b3
-        + row[H + 7] * b4
-        + row[H + 8] * b5
-    )
+    f1 = row[F + 1] + row[M + 1] * b0 + row[M + 3] * b1 + row[M + 4] * b2 + row[H + 3] * b3 + row[H + 4] * b4 + row[H + 5] * b5
+    f2 = row[F + 2] + row[M + 2] * b0 + row[M + 4] * b1 + row[M + 5] * b2 + row[H + 6] * b3 + row[H + 7] * b4 + row[H + 8] * b5
     f3 = row[F + 3] + row[H] * b0 + row[H + 3] * b1 + row[H + 6] * b2 + row[J] * b3 + row[J + 1] * b4 + row[J + 2] * b5
-    f4 = (
-        row[F + 4]
-        + row[H + 1] * b0
-        + row[H + 4] * b1
-        + row[H + 7] * b2
-        + row[J + 1] * b3
-        + row[J + 3] * b4
-        + row[J + 4] * b5
-    )
-    f5 = (
-        row[F + 5]
-        + row[H + 2] * b0
-        + row[H + 5] * b1
-        + row[H + 8] * b2
-        + row[J + 2] * b3
-        + row[J + 4] * b4
-        + row[J + 5] * b5
-    )
+    f4 = row[F + 4] + row[H + 1] * b0 + row[H + 4] * b1 + row[H + 7] * b2 + row[J + 1] * b3 + row[J + 3] * b4 + row[J + 4] * b5
+    f5 = row[F + 5] + row[H + 2] * b0 + row[H + 5] * b1 + row[H + 8] * b2 + row[J + 2] * b3 + row[J + 4] * b4 + row[J + 5] * b5
+    # fmt: on
     to[F], to[F + 1], to[F + 2] = to[F] + f0, to[F + 1] + f1, to[F + 2] + f2
     to[F + 3] += f3 + r1 * f2 - r2 * f1
     to[F + 4] += f4 + r2 * f0 - r0 * f2
@@ -288,25 +258,19 @@ def _hand_force_on(row, to):
 
 @summing_part
 def _hand_inertia_on(row, to):
-    """Add what is left of a node's inertia, at its joint, to that of the node that it hangs on."""
+    """Add the inertia that a node passes on at its joint to the inertia of the node that carries it."""
     r0, r1, r2 = row[ARM], row[ARM + 1], row[ARM + 2]
     # All is read from the row again, since registers do not hold it: kept, it would go to the stack and back.
     # H' = H - M [r]x, J' = J - H'[r]x + [r]x H', of which the first H' is transposed and without the arm
-    g0, g1, g2 = (
-        row[H] - row[M + 1] * r2 + row[M + 2] * r1,
-        row[H + 1] - row[M + 2] * r0 + row[M] * r2,
-        row[H + 2] - row[M] * r1 + row[M + 1] * r0,
-    )
-    g3, g4, g5 = (
-        row[H + 3] - row[M + 3] * r2 + row[M + 4] * r1,
-        row[H + 4] - row[M + 4] * r0 + row[M + 1] * r2,
-        row[H + 5] - row[M + 1] * r1 + row[M + 3] * r0,
-    )
-    g6, g7, g8 = (
-        row[H + 6] - row[M + 4] * r2 + row[M + 5] * r1,
-        row[H + 7] - row[M + 5] * r0 + row[M + 2] * r2,
-        row[H + 8] - row[M + 2] * r1 + row[M + 4] * r0,
-    )
+    g0 = row[H] - row[M + 1] * r2 + row[M + 2] * r1
+    g1 = row[H + 1] - row[M + 2] * r0 + row[M] * r2
+    g2 = row[H + 2] - row[M] * r1 + row[M + 1] * r0
+    g3 = row[H + 3] - row[M + 3] * r2 + row[M + 4] * r1
+    g4 = row[H + 4] - row[M + 4] * r0 + row[M + 1] * r2
+    g5 = row[H + 5] - row[M + 1] * r1 + row[M + 3] * r0
+    g6 = row[H + 6] - row[M + 4] * r2 + row[M + 5] * r1
+    g7 = row[H + 7] - row[M + 5] * r0 + row[M + 2] * r2
+    g8 = row[H + 8] - row[M + 2] * r1 + row[M + 4] * r0
     to[M], to[M + 1], to[M + 2] = to[M] + row[M], to[M + 1] + row[M + 1], to[M + 2] + row[M + 2]
     to[M + 3], to[M + 4], to[M + 5] = to[M + 3] + row[M + 3], to[M + 4] + row[M + 4], to[M + 5] + row[M + 5]
     to[H], to[H + 1], to[H + 2] = to[H] + g0, to[H + 1] + g1, to[H + 2] + g2

@@ -26,8 +26,8 @@ from .tangent import Tangent
 log = logging.getLogger("mse")
 
 # Of motions that rounding may hide: the most that are computed one by one, how many of a larger crowd are computed (the others
-# are counted), and the restarts and blocks of vectors after which a search is given up.  tests/numerics/test_curvatures.py
-# passes with half and three times each; with a third of _SOME
+# are counted), and the restarts after which a search is given up, or in a crowd the restarts or blocks of vectors.
+# tests/numerics/test_curvatures.py passes with half and three times each; with a third of _SOME
 # test_only_soft_motions_are_sought_beside_free_ones_of_their_parts finds a crowd where there is none.
 _EACH = 100
 _SOME = 12

@@ -133,7 +133,8 @@ def orthonormal(basis: sp.csc_matrix) -> sp.csc_matrix:
 def in_echelon(x: np.ndarray) -> np.ndarray:
     """A basis (n, m) of the space of motions x (n, m) in which each has a leading entry that the others lack, of length 1.
 
-    Coordinates may be scaled by very different numbers, and a motion with a large entry would hide what it has of others.
+    Coordinates may have very different scales.  Motions that share a large entry then differ only by small ones, and rounding of
+    the large entry would hide these.
     """
     leading = sl.qr(x.T, mode="r", pivoting=True)[1][: x.shape[1]]
     x = x @ np.linalg.inv(x[leading])

@@ -5,7 +5,8 @@ Charges with a stiffness rest at a working point.  Loops of the others may carry
 allow (Millar, Phil. Mag. 42 (1951) 1150).
 
 A loop that nothing resists keeps its flux linkage ``dT/dv``.  Where a coil is given one, it is that, wherever bodies are.
-Elsewhere it is what the loop has without any currents: it carries none by itself, and keeps out the flux of others beside it.
+Without a given flux, it is the flux at zero currents.  Magnets then drive no current in the loop.  A steady current in a coupled
+coil drives the one that cancels its flux.
 """
 
 from __future__ import annotations
@@ -264,7 +265,7 @@ class _Loops:
         return self.inductive(loops[:, self._fixed[loops.indices[loops.indptr[:-1]]]])
 
     def inductive(self, loops: sp.csc_matrix) -> sp.csc_matrix:
-        """Those of loops (c, l) that have inductance."""
+        """The loops with inductance, of given ones (c, l)."""
         if not loops.shape[1]:
             return loops
         bare = null_space((loops.T @ self._linked(np.zeros(len(self.chosen)))[1] @ loops).tocsr())[1]

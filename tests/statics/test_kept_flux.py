@@ -87,16 +87,21 @@ def test_coils_in_parallel_share_a_current_as_after_it_was_switched_on():
     np.testing.assert_allclose([point.flows[n] for n in names], [2.5, -0.5, 0.0], rtol=1e-12)
 
 
-def test_a_shorted_winding_keeps_out_the_flux_of_a_steady_current():
-    """``M i1 + L2 i2 = 0``."""
-    system = mse.MSystem("shorted")
-    core = system.add(mse.Transformer("core", primary=1.0, secondary=4.0, coupling=0.5))
+def feed(system, core):
+    """Feed the first winding of a transformer by a steady current of 1.5 A."""
     wired(
         system,
         (mse.VoltageSource("source", voltage=3.0), "a", "0"),
         (mse.Resistor("r", resistance=2.0), "a", "b"),
         further={"b": [core.port("1+")], "0": [core.port("1-")]},
     )
+
+
+def test_a_shorted_winding_keeps_out_the_flux_of_a_steady_current():
+    """``M i1 + L2 i2 = 0``."""
+    system = mse.MSystem("shorted")
+    core = system.add(mse.Transformer("core", primary=1.0, secondary=4.0, coupling=0.5))
+    feed(system, core)
     system.connect(core.port("2+"), core.port("2-"))
     point = system.find_working_point()
     assert point.flows["core.charge1"] == pytest.approx(1.5, rel=1e-12)
@@ -190,12 +195,7 @@ def test_a_loop_of_no_given_flux_carries_nothing_by_itself():
     assert point.flows["ring.charge"] == 0.0
     assert point.poses["magnet.center"].o[2] == pytest.approx(-0.6 * 9.81 / 500.0, rel=1e-12)
     core = system.add(mse.Transformer("core", primary=1.0, secondary=0.01, coupling=0.5))
-    wired(
-        system,
-        (mse.VoltageSource("source", voltage=3.0), "a", "0"),
-        (mse.Resistor("r", resistance=2.0), "a", "b"),
-        further={"b": [core.port("1+")], "0": [core.port("1-")]},
-    )
+    feed(system, core)
     second = system.add(mse.Inductor("second", inductance=0.01))
     system.connect(core.port("2+"), second.port("+"))
     system.connect(core.port("2-"), second.port("-"))

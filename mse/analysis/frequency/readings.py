@@ -19,7 +19,7 @@ class Readings(NamedTuple):
     first: np.ndarray
 
     def known(self, place: np.ndarray, x: np.ndarray, scale: np.ndarray) -> Squared:
-        """For an elimination with coordinates at ``place``: the readings, and what they are of known x of these sizes (n, p)."""
+        """The readings with coordinates at ``place``, and their values for known x (n, p) of sizes ``scale`` (n, p)."""
         rows = self.rows
         right = np.zeros((x.shape[1], rows.shape[0], 4))
         right[:, :, 0] = -(rows @ x[: rows.shape[1]]).T

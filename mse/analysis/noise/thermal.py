@@ -238,7 +238,7 @@ class _Squares:
     """``r A_i r^H = sum_k s_k |r g_k|^2`` of all parts A_i that have a factor, real and symmetric, s_k being 1 or -1.
 
     The g_k follow from the eigenvalues of A_i, with scaled coordinates, which may have several units.  Parts on many coordinates,
-    such as those of a long beam, keep their sparse matrices, and need the row on these coordinates.
+    such as those of a long beam, keep their sparse matrices.  Their forms are found from the row r at their coordinates.
 
     ``roots`` (k, n + l) has the g_k, of each sum from ``first[s]`` to ``first[s + 1]``: all of a part with one sign.
     ``products`` (p, n + l) picks coordinates.
