@@ -24,7 +24,8 @@ from benchmarks import peers
 from benchmarks.table import Table
 
 MODULES = (
-    "working_points", "own_elements", "frequencies", "hinges", "kagra", "chain_noise", "stiffness_tables", "time_steps",
+    "working_points", "own_elements", "frequencies", "hinges", "kagra", "chain_noise", "circuits", "stiffness_tables",
+    "time_steps",
     "motions", "matrices", "beams", "first_use", "progress",
 )  # fmt: skip
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"

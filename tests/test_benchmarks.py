@@ -8,6 +8,7 @@ import pytest
 from benchmarks import (
     beams,
     chain_noise,
+    circuits,
     frequencies,
     hinges,
     kagra,
@@ -118,6 +119,11 @@ def test_compiled_controllers_see_what_those_by_hand_see():
 )
 def test_chains_of_ten_are_after_two_seconds_where_other_programs_find_them(spatial, tip):
     np.testing.assert_allclose(motions.chain_run(10, spatial)(motions.JUDGED, 1e-10), tip, atol=1e-8)
+
+
+def test_circuits_agree_with_nodal_analysis():
+    checked([circuits.ladder_row(20, 1)], 1e-11)
+    checked(circuits.coil_rows(3, 1), 1e-9)
 
 
 @pytest.mark.slow
