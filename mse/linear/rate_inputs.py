@@ -44,6 +44,14 @@ class Acting(NamedTuple):
         rates = _columns(model.drive_rate, self.rates)
         return sp.hstack([force, none], format="csr"), sp.hstack([drive, rates], format="csr")
 
+    def dense(self, model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
+        """The same as arrays: for small matrices, choosing columns of sparse ones would take longer than what follows."""
+        force, drive = (a.toarray()[:, self.on] for a in (model.force, model.drive))
+        if not len(self.rates):
+            return force, drive
+        none = np.zeros((len(force), len(self.rates)))
+        return np.hstack([force, none]), np.hstack([drive, model.drive_rate.toarray()[:, self.rates]])
+
     def added_up(self, values: np.ndarray, count: int) -> np.ndarray:
         """Sums (..., i) of values (..., k) of all columns, for so many inputs i."""
         if not len(self.rates) and len(self.of) == count:

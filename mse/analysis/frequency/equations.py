@@ -94,10 +94,10 @@ class Equations:
         # cutting small matrices with scipy.sparse would take longer than solving them
         reactions = model.read_reactions(np.arange(len(model.outputs)) if small else o)
         channels = model.measure, reactions, model.rate
-        force, drive = self.acting.columns(model)
+        force, drive = self.acting.dense(model) if small else self.acting.columns(model)
         if small:
             whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
-            (force, drive), (measure, react, rate) = (force.toarray(), drive.toarray()), (a[o] for a in channels)
+            measure, react, rate = (a[o] for a in channels)
             self.matrix = Polynomial(*(a[:n, :n] for a in whole), own)
         else:
             measure, react, rate = _chosen(channels[0], o), channels[1], _chosen(channels[2], o)

@@ -292,8 +292,8 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     n, links = model.size, len(model.prescribed)
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
-    force, drive = acting(model, inputs).columns(model)
-    force, drive = _without_rounding(model, (of.W.T @ force).toarray(), abs(of.W).T @ abs(force)), drive.toarray()
+    force, drive = acting(model, inputs).dense(model)
+    force = _without_rounding(model, of.W.T @ force, abs(of.W).T @ sp.csr_matrix(abs(force)))
     measure, rate = (
         _without_rounding(model, (a @ t).toarray(), abs(a) @ abs(t))[outputs] for a in (model.measure, model.rate)
     )
