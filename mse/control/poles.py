@@ -95,7 +95,7 @@ class Plant:
     def _prepared_at(self, shift: float) -> Prepared:
         """Responses at ``s = shift + i w``, prepared once for all searches along that line."""
         model = shifted(self.model, shift) if shift else self.model
-        return Prepared(model, self.links.actuators, self.links.sensors)
+        return Prepared(model, self.links.actuators, self.links.sensors, shift=shift)
 
     @cached_property
     def _equations(self) -> Equations:
@@ -304,7 +304,8 @@ def _dynamics(system: Equations, s: np.ndarray) -> tuple[np.ndarray, ...]:
     z = system.matrix.at(w)
     if change:
         system.members.add_dense(z, change)
-    return z, *system.couplings(w, change)
+    b, c, d = system.couplings(w, change)
+    return z, system.by_input(b, s), c, system.by_input(d, s)
 
 
 def solved(matrices: np.ndarray, right: np.ndarray) -> np.ndarray:

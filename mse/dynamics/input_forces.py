@@ -13,6 +13,7 @@ from ..elements import laws
 from ..elements.circuits import CurrentSource, HeldCurrent
 from ..elements.definitions import of_mse
 from ..elements.flows import flow_count
+from ..elements.records import Channel
 from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
@@ -27,8 +28,8 @@ class InputForces:
     """The inputs that are given, with their ``names``, ``units`` and forces on the coordinates of a system.
 
     ``motors`` are those that prescribe motions, with the numbers of their constraints, by name, and ``motor_units``; samples of
-    them are at ``times``.  Charges of current sources are among them.  ``held`` are the currents that sources hold, with the
-    numbers of their flow constraints, which are counted behind the constraints.
+    them are at ``times``.  Charges of current sources that have no input are among them.  ``held`` are the currents that sources
+    hold, with the numbers of their flow constraints, which are counted behind the constraints.
     """
 
     def __init__(self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None):
@@ -41,17 +42,17 @@ class InputForces:
             for k, c in enumerate(el.obj.inputs)
         }
         motors, currents = dict(self._motors()), dict(self._currents())
-        units = {name: own[2] for name, own in known.items()} | {name: own[1] for name, own in motors.items()}
-        sources = [el.path for el in assembly.topology.elements if isinstance(el.obj, CurrentSource)]
-        units |= dict.fromkeys([*currents, *(f"{path}.current" for path in sources)], "A")
+        # charges of current sources, which are not given themselves
+        charges = {
+            f"{el.path}.charge": el.obj.current
+            for el in assembly.topology.elements
+            if isinstance(el.obj, CurrentSource)
+        }
+        units = {name: own[2] for name, own in known.items()}
+        units |= {name: own[1] for name, own in motors.items() if name not in charges}
+        units |= dict.fromkeys([*currents, *(name.removesuffix("charge") + "current" for name in charges)], "A")
         for name in given:
             find(self._label, "input", name, units)
-        for path in sources:  # with a current alone as its input it would be another element
-            if f"{path}.current" in given:
-                raise ModelError(
-                    f"{self._label}: inputs have the charge and the current of {path}, which is the rate of its charge; expected "
-                    f"one of them; leave out '{path}.charge' or '{path}.current'"
-                )
         self.names, self.units = tuple(given), tuple(units[name] for name in given)
         self._values = {n: self._function(n, given[n]) for n in given if n not in motors}
         self._forces = {n: known[n][:2] for n in self._values if n not in currents}
@@ -59,12 +60,8 @@ class InputForces:
         self._steady = {n: current for n, (_, current) in currents.items()}
         self._signals = {name: Signal(self._label, name, given[name], times) for name in given if name in motors}
         self._fixed: dict[str, np.ndarray] = {}
-        # currents (A) of sources by name, of which charges grow from the values that they have at the beginning
-        self.currents = {
-            f"{el.path}.charge": el.obj.current
-            for el in assembly.topology.elements
-            if isinstance(el.obj, CurrentSource) and el.obj.current
-        }
+        # currents (A) of sources by their charges, which grow from the values that they have at the beginning
+        self.currents = {name: current for name, current in charges.items() if current}
         self._first = dict.fromkeys(self.currents, 0.0)
         self.motors = {name: own[0] for name, own in motors.items() if name in {**self._signals, **self.currents}}
         self.motor_units = tuple(motors[name][1] for name in self.motors)
@@ -75,9 +72,10 @@ class InputForces:
     def _motors(self):
         """Names of all inputs that prescribe motions, with the number of the constraint, the unit, and where it is held."""
         for g in self._assembly.groups:
-            if g.constraint_count and g.cls.defines("motors"):
+            if g.constraint_count and (g.cls.defines("motors") or g.cls is CurrentSource):
                 for el, rows in zip(g.elements, self._assembly.constraint_rows(g), strict=True):
-                    for channel, k in el.obj.motors.items():
+                    held = {Channel("charge", "C"): 0} if g.cls is CurrentSource else el.obj.motors
+                    for channel, k in held.items():
                         at = el.obj.drives[channel.name][0] if channel.name in el.obj.drives else 0.0
                         yield f"{el.path}.{channel.name}", (int(rows[k]), channel.unit, at)
 
@@ -182,8 +180,7 @@ class InputForces:
     def begin_at(self, time: float, charges: Mapping[str, float]) -> None:
         """Have the charges (C) of current sources, by name, at the time (s) at which a motion begins."""
         for name, current in self.currents.items():
-            input_charge = self._signals[name].at(time)[0] if name in self._signals else 0.0
-            self._first[name] = charges[name] - input_charge - current * time
+            self._first[name] = charges[name] - current * time
         self._last = np.nan, self._last[1]
 
     def go_on(self, earlier: InputForces) -> None:
@@ -192,9 +189,9 @@ class InputForces:
 
     def motion(self, name: str, time: float) -> tuple[float, float, float]:
         """u, u', u'' of one that is prescribed, at a time (s)."""
-        u = self._signals[name].at(time) if name in self._signals else (0.0, 0.0, 0.0)
-        current = self.currents.get(name)
-        return u if current is None else (u[0] + self._first[name] + current * time, u[1] + current, u[2])
+        if name in self.currents:
+            return self._first[name] + self.currents[name] * time, self.currents[name], 0.0
+        return self._signals[name].at(time) if name in self._signals else (0.0, 0.0, 0.0)
 
     def _three(self, time: float) -> np.ndarray:
         """u, u', u'' (k, 3) of the prescribed motions."""

@@ -169,14 +169,14 @@ class Signal:
 def with_drives(topology: Topology, inputs: Sequence[str], outputs: Sequence[str]) -> Topology:
     """The system with joints in place of the position actuators that have inputs, and of the force sensors that are read.
 
-    Current sources with a current as an input hold it, and no charge.
+    Current sources with an input hold their current at velocities, and no charge.
     """
     others: dict[str, MObject] = {}
     for path, own in _by_path(inputs).items():
         if path not in topology.places:
             continue
         obj = topology.elements[topology.places[path]].obj
-        if isinstance(obj, CurrentSource) and own == ["current"]:
+        if isinstance(obj, CurrentSource) and "current" in own:
             others[path] = HeldCurrent(obj.name, current=obj.current)
         elif obj.role == "drive":
             turns = tuple(a for a in ("ax", "ay", "az") if a in own)

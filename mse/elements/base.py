@@ -36,6 +36,7 @@ A mechanical object is a class derived from :class:`MObject`, with parameters an
 ``measure``            readings (outputs,) of the poses and internal coordinates; their slopes are the linear outputs
 ``reaction_outputs``   outputs that are multipliers of the constraint, then of the flow constraint, by ``reaction_map``
 ``motors``             inputs that prescribe residuals of the constraint
+``rate_motors``        inputs of linear models that prescribe the rates of such residuals, as a current does of a charge
 ``drives``, ``reading``  of motors and sensors in large motions, see :mod:`mse.elements.in_motion`
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``joined``             frames of other objects that it acts on, by name, before its own
@@ -185,6 +186,7 @@ class MObject(Defined, Identified, InMotion, WithVariables):
     constraint_kernel: ClassVar[Callable | None] = None
     reaction_outputs: ClassVar[tuple[Channel, ...] | property] = ()
     motors: ClassVar[dict[str, int] | property] = {}
+    rate_motors: ClassVar[dict[str, int] | property] = {}
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # parameters that depend on others come last

@@ -218,19 +218,18 @@ class CoupledInductors(MObject):
 class CurrentSource(_OfCharge):
     """A current I that flows in at "+" and leaves at "-", whatever the potentials; with none it is a voltmeter.
 
-    The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point.  In linear
-    models the input is a ``charge``; its rate is the current that is added.  The response to a current is therefore the response
-    to the charge divided by ``2j pi f``.  Large motions, and loops of them, take a ``current``, which adds to I and may jump.
+    The output ``voltage`` is the potential at "+" less that at "-".  The ``current`` flows at the working point; the input
+    ``current`` adds to it.
 
     Examples
     --------
-    >>> [channel.name for channel in mse.CurrentSource("supply", current=0.1).motors]
-    ['charge']
+    >>> list(mse.CurrentSource("supply", current=0.1).rate_motors)
+    [Channel(name='current', unit='A')]
     """
 
     current: Real = Real("I", unit="A", default=0.0)
 
-    motors: ClassVar[dict[str, int]] = {Channel("charge", "C"): 0}
+    rate_motors: ClassVar[dict[str, int]] = {Channel("current", "A"): 0}
     reaction_outputs = (Channel("voltage", "V"),)
 
     def constraint(self, frames, q):

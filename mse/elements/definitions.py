@@ -70,6 +70,7 @@ CONTRACT = (
     "reaction_map",
     "reaction_slopes",
     "motors",
+    "rate_motors",
     "joined",
     "frame_names",
     "coordinate_names",

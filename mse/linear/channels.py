@@ -22,6 +22,7 @@ class Channels:
         self._maps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._holds: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._rates: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._held_rates: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
         """Add channels that are sums of coordinates: ``values`` (channels, c) of the coordinates numbered ``columns`` (c,)."""
@@ -39,6 +40,12 @@ class Channels:
         """Add channels that are constrained coordinates themselves."""
         self.weigh(el, channels, np.eye(len(channels)), numbers, np.zeros((0, 0)), numbers[:0])
 
+    def hold_rates(self, el: Element, channels: Sequence[Channel], numbers: np.ndarray) -> None:
+        """Add channels that are the rates of constrained coordinates."""
+        self._held_rates.append(entries(np.eye(len(channels)), numbers, len(self.names)))
+        self.names += [f"{el.path}.{c.name}" for c in channels]
+        self.units += [c.unit for c in channels]
+
     def weigh(
         self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
         values: np.ndarray, columns: np.ndarray,
@@ -55,18 +62,18 @@ class Channels:
         """Rows over the rates of all coordinates (channels, n + l)."""
         return added_up(self._rates, sp.csr_matrix, (len(self.names), self.width))
 
-    def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """The same as columns, (n + l, channels) and (l, channels)."""
-        maps, holds = self._sums(n, sp.csc_matrix, -1)
-        return maps.tocsr(), holds.tocsr()
+    def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+        """The same as columns, (n + l, channels) and (l, channels), and columns of rates of constrained ones (l, channels)."""
+        rates = self._of_held(self._held_rates, n, sp.csc_matrix, -1)
+        return *(a.tocsr() for a in self._sums(n, sp.csc_matrix, -1)), rates.tocsr()
 
     def _sums(self, n: int, form: type, step: int) -> tuple[sp.spmatrix, sp.spmatrix]:
-        count = len(self.names)
-        holds = [(values, i, j - n) for values, i, j in self._holds]
-        return (
-            added_up(self._maps, form, (count, self.width)[::step]),
-            added_up(holds, form, (count, self.width - n)[::step]),
-        )
+        maps = added_up(self._maps, form, (len(self.names), self.width)[::step])
+        return maps, self._of_held(self._holds, n, form, step)
+
+    def _of_held(self, found: list[tuple[np.ndarray, ...]], n: int, form: type, step: int) -> sp.spmatrix:
+        held = [(values, i, j - n) for values, i, j in found]
+        return added_up(held, form, (len(self.names), self.width - n)[::step])
 
 
 def entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

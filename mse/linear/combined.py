@@ -39,6 +39,7 @@ def combined(model: LinearModel, outputs: Weights | None, inputs: Weights | None
         input_units=model.input_units + driven_units,
         force=sp.hstack([model.force, model.force @ driving.T], format="csr"),
         drive=sp.hstack([model.drive, model.drive @ driving.T], format="csr"),
+        drive_rate=sp.hstack([model.drive_rate, model.drive_rate @ driving.T], format="csr"),
     )
 
 

@@ -227,7 +227,8 @@ class _Whole:
         place = np.full(len(self.coordinates), -1)
         place[stay] = np.arange(n)
         drive = sp.block_diag([m.drive for m in self.models], format="csr")
-        constraints, determined, self_stress = self._constraints(maps, n, names, drive)
+        drive_rate = sp.block_diag([m.drive_rate for m in self.models], format="csr")
+        constraints, determined, self_stress = self._constraints(maps, n, names, abs(drive) + abs(drive_rate))
         frames = {k: replace(f, first=None if f.first is None else int(place[f.first])) for k, f in self.frames.items()}
         affine = self.force[stay]
         return LinearModel(
@@ -247,6 +248,7 @@ class _Whole:
             output_units=tuple(x for m in self.models for x in m.output_units),
             force=sp.hstack([t.T @ m.force for m, t in zip(self.models, maps, strict=True)], format="csr"),
             drive=drive,
+            drive_rate=drive_rate,
             measure=sp.vstack([m.measure @ t for m, t in zip(self.models, maps, strict=True)], format="csr"),
             rate=sp.vstack([m.rate @ t for m, t in zip(self.models, maps, strict=True)], format="csr"),
             reaction=sp.block_diag([m.reaction for m in self.models], format="csr"),

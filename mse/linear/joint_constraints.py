@@ -102,7 +102,7 @@ class JointRows:
                 self.multipliers_of[el.path] = numbers
                 for r, number in enumerate(numbers):
                     names[number], self._holder[number] = f"{el.path}.constraint{r}", el.path
-                for channel, r in el.obj.motors.items():
+                for channel, r in {**el.obj.motors, **el.obj.rate_motors}.items():
                     if not 0 <= r < len(numbers):
                         raise ModelError(
                             f"{el.obj.label}: motor {channel.name!r} drives residual {r}; expected a number from 0 to "

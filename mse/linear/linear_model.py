@@ -90,7 +90,7 @@ class LinearModel(Result, Readings, Analyses):
     """Small motions about a working point; made by :meth:`.WorkingPoint.linearize` or :meth:`from_matrices`.
 
     The full coordinate vector is ``x = (q, w)``: n free coordinates q and l constrained ones w, six for each position actuator
-    and force sensor.  Actuators prescribe ``w = drive u``; sensors constrain w = 0 and read the force r that this takes:
+    and force sensor.  Inputs prescribe ``w' = drive u' + drive_rate u``; sensors constrain w = 0 and read the force r it takes:
 
         ``M x'' + Lambda x' + K x = force u + (0, r)``,   ``y = measure x + rate x' - reaction r``
 
@@ -115,8 +115,8 @@ class LinearModel(Result, Readings, Analyses):
         Names of the i inputs and o outputs, and their units.
     force : scipy.sparse.csr_matrix, (n + l, i)
         Forces on x by inputs.
-    drive : scipy.sparse.csr_matrix, (l, i)
-        Displacements w by inputs.
+    drive, drive_rate : scipy.sparse.csr_matrix, (l, i)
+        Displacements w by inputs, and velocities w' by inputs such as currents of sources.
     measure : scipy.sparse.csr_matrix, (o, n + l)
         Outputs by displacements x.
     reaction : scipy.sparse.csr_matrix, (o, l)
@@ -179,6 +179,7 @@ class LinearModel(Result, Readings, Analyses):
     measure: sp.csr_matrix = Matrix("output x", default=None)
     reaction: sp.csr_matrix = Matrix("output prescribed", default=None)
     rate: sp.csr_matrix = Matrix("output x", sign="rate_data", default=None)
+    drive_rate: sp.csr_matrix = Matrix("prescribed input", sign="drive_rate_data", default=None)
     members: tuple[DynamicMember, ...] = entry(_Members(), sign="members", default=())
     owners: tuple[str, ...] = names("coordinate", "", default=())
     bodies: np.ndarray = entry("numbered", "coordinate", options={"minimum": -1}, default=None)
@@ -209,11 +210,12 @@ class LinearModel(Result, Readings, Analyses):
             self.__dict__["_allowed_motions"] = _known_motions
         if _known_curvatures is not None:
             self.__dict__["_curvatures"] = _known_curvatures
-        own, n, held, outputs = vars(self), len(self.coordinates), len(self.prescribed), len(self.outputs)
+        own, n, held = vars(self), len(self.coordinates), len(self.prescribed)
         if self.constraints is None:
             own |= {"constraints": sp.csr_matrix((0, n + held)), "determined": np.zeros(0, dtype=int)}
-        if self.rate is None or (not self.rate.nnz and self.rate.shape[0] != outputs):  # taken over with other outputs
-            own["rate"] = sp.csr_matrix((outputs, n + held))
+        for name, shape in {"rate": (len(self.outputs), n + held), "drive_rate": (held, len(self.inputs))}.items():
+            if own[name] is None or (not own[name].nnz and own[name].shape != shape):  # taken over with other channels
+                own[name] = sp.csr_matrix(shape)
         own["bodies"] = np.full(n, -1) if self.bodies is None else self.bodies
         own["scale"] = np.ones(n) if self.scale is None else self.scale
         if self.sharing is None:
@@ -290,13 +292,9 @@ class LinearModel(Result, Readings, Analyses):
                         whole = sum(parts.values(), skew)
                         refuse_one_triangle(who, what, whole, "if all couplings work one way only, say active=True")
                 refuse_indefinite(
-                    who,
-                    "Lambda",
-                    damping,
-                    "or it would feed energy into motions",
-                    "say active=True if that is intended",
+                    who, "Lambda", damping, "or it would feed energy into motions", "say active=True if that is intended",
                     factors,
-                )
+                )  # fmt: skip
             labels = (
                 tuple([f"x{i}" for i in range(n)])
                 if coordinates is None

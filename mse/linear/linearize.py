@@ -341,7 +341,7 @@ class Expansion:
         wp, t = self.wp, self.wp._topology
         width = self.pattern.size + len(joints.names)
         inputs, outputs, members = self.channels(joints, width)
-        force, drive = inputs.by_column(t.size)
+        force, drive, drive_rate = inputs.by_column(t.size)
         measure, reaction = outputs.by_row(t.size)
         rate = outputs.by_rate()
         return LinearModel(
@@ -361,6 +361,7 @@ class Expansion:
             output_units=tuple(outputs.units),
             force=force,
             drive=drive,
+            drive_rate=drive_rate,
             measure=measure,
             rate=rate,
             reaction=reaction,
@@ -407,6 +408,8 @@ class Expansion:
                 numbers = width - len(joints.names) + joints.multipliers_of[el.path]
                 motors, reactions = obj.motors, obj.reaction_outputs
                 inputs.hold(el, tuple(motors), numbers[list(motors.values())])
+                if rates := obj.rate_motors:
+                    inputs.hold_rates(el, tuple(rates), numbers[list(rates.values())])
                 if reactions:
                     given = np.zeros(len(numbers))  # flow constraints carry no load at rest
                     held = joints.all_numbers.get(el.path, numbers[:0])

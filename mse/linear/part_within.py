@@ -58,6 +58,7 @@ def part_within(
         prescribed=tuple(model.prescribed[k] for k in prescribed),
         force=model.force[keep],
         drive=model.drive[prescribed],
+        drive_rate=model.drive_rate[prescribed],
         measure=model.measure[:, keep],
         rate=model.rate[:, keep],
         reaction=model.reaction[:, prescribed],

@@ -426,4 +426,6 @@ def _coordinates(obj: MObject) -> tuple:
 
 
 def _held(obj: MObject) -> tuple:
-    return (obj.constraint_count, tuple(obj.motors.items())) if obj.constrains() else ()
+    return (
+        (obj.constraint_count, *(tuple(x.items()) for x in (obj.motors, obj.rate_motors))) if obj.constrains() else ()
+    )

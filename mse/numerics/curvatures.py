@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf
 from .eigen import eigen, graded, lowest_eigenvalue
 from .factor import ConstrainedFactor, Factor, Factors
 from .lanczos import Lanczos
-from .null_motions import local_null, null_space, orthonormal
+from .null_motions import in_echelon, local_null, null_space, orthonormal
 from .options import SIZES
 from .parts import Free, free_of_parts
 from .precision import DEPENDENT, SURE, UNPIVOTED, cleared, positive, without_curvature
@@ -89,7 +89,8 @@ def classify(
         weight = 1.0 / np.sqrt(noise)
         within = np.eye(n) if allowed is None else _within(weight, allowed)
         if within is None:
-            return _sorted(a, noise, allowed.basis, None)
+            # what moves no stiff coordinate has exact zeros there
+            return _sorted(a, noise, cleared(in_echelon(allowed.basis, weight)), None)
         inner = a * weight * weight[:, None]
         if _surely_positive(inner if allowed is None else within.T @ inner @ within, n):
             return Curvatures.none(n)

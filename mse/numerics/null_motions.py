@@ -130,13 +130,13 @@ def orthonormal(basis: sp.csc_matrix) -> sp.csc_matrix:
     return sp.hstack(found, format="csc")[:, np.argsort(np.concatenate(columns), kind="stable")]
 
 
-def in_echelon(x: np.ndarray) -> np.ndarray:
+def in_echelon(x: np.ndarray, weight: np.ndarray | float = 1.0) -> np.ndarray:
     """A basis (n, m) of the space of motions x (n, m) in which each has a leading entry that the others lack, of length 1.
 
     Coordinates may have very different scales.  Motions that share a large entry then differ only by small ones, and rounding of
-    the large entry would hide these.
+    the large entry would hide these.  Coordinates of small ``weight`` (n,) lead first, so that the others' motions lack them.
     """
-    leading = sl.qr(x.T, mode="r", pivoting=True)[1][: x.shape[1]]
+    leading = sl.qr(x.T / weight, mode="r", pivoting=True)[1][: x.shape[1]]
     x = x @ np.linalg.inv(x[leading])
     x[leading] = np.eye(x.shape[1])
     return x / np.linalg.norm(x, axis=0)

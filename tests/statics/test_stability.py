@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg as sl
 from counting import solved_by_lanczos
+from wiring import wired
 
 import mse
 from fifty_digits import Bodies
@@ -405,3 +406,28 @@ def test_a_twist_so_soft_that_rounding_hides_it_is_not_called_free(count, twist)
     expected = 2.0 * np.sqrt(twist / 1e-3) * np.sin(np.pi / (4 * count + 2)) / (2 * np.pi)
     assert modes.undetermined.any() and not modes.free.any()
     assert abs(modes.frequencies_hz[0] - expected) < modes.uncertainties_hz[0]
+
+
+@pytest.mark.parametrize(
+    ("branches", "meshes"),
+    [
+        ("R01 R02 C03 C04 R12 C23 R34 C41 R12 L12", 3),
+        ("C01 R02 C03 C04 L12 C23 L34 C41 L21 R43", 2),
+        ("C01 C02 R03 R04 C12 L23 L34 C41 R40 R04", 3),
+    ],
+)
+def test_charges_flow_in_each_mesh_without_a_capacitor(branches, meshes):
+    """A graph without its capacitors has ``branches - nodes + parts`` meshes, of which no passive circuit moves one by itself."""
+    sizes, made = {"R": 50.0, "L": 5e-3, "C": 4e-6}, {"R": mse.Resistor, "L": mse.Inductor, "C": mse.Capacitor}
+    names = {"R": "resistance", "L": "inductance", "C": "capacitance"}
+    system = mse.MSystem("network")
+    wired(
+        system,
+        *(
+            (made[k](f"e{j}", **{names[k]: sizes[k] * (1.0 + 0.1 * j)}), a, b)
+            for j, (k, a, b) in enumerate(branches.split())
+        ),
+        (mse.CurrentSource("source"), "0", "1"),
+    )
+    point = system.find_working_point()
+    assert point.stable and len(point.cyclic) == meshes

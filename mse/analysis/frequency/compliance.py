@@ -37,7 +37,7 @@ def compliance(
     probed = replace(
         model, losses={}, inputs=loads, outputs=moved, input_units=units[1], output_units=units[0],
         force=motion.T.tocsr(), measure=motion, drive=sp.csr_matrix((prescribed, len(chosen))),
-        reaction=sp.csr_matrix((len(chosen), prescribed)), rate=None,
+        reaction=sp.csr_matrix((len(chosen), prescribed)), rate=None, drive_rate=None,
     )  # fmt: skip
     return frequency_response(probed, [0.0]).values[0].real.copy()
 

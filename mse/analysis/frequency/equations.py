@@ -13,6 +13,7 @@ from ...linear.law_stiffness import Factor, LawEntries
 from ...linear.linear_model import LinearModel
 from ...linear.losses import law_stiffness, weights
 from ...linear.members import Members
+from ...linear.rate_inputs import acting
 from ...linear.zero_motions import uncanceled
 from ...numerics.options import SIZES
 from ...numerics.precision import EPS, left_by_rounding
@@ -64,6 +65,7 @@ class MembersAdd(NamedTuple):
 class Equations:
     """``Z q = b u`` and ``y = c q + d u`` at any frequency: polynomials in ``i w``, and members with a dynamic stiffness.
 
+    The u (k,) are the chosen inputs, or their integrals, as ``acting`` says; :meth:`by_input` leads to responses to the inputs.
     If the model replaces a ``whole`` with constraints, ``back`` (whole.size, n) gives the coordinates of the whole; the last
     coordinates may be multipliers.
     """
@@ -74,11 +76,11 @@ class Equations:
     ):  # fmt: skip
         n = model.size
         self.whole, self.back = model if whole is None else whole, back
-        self._chosen = i
+        self._asked, self.acting = len(i), acting(model, i)
         self.multipliers = max(n - self.whole.size, 0)
-        self.inputs = [model.inputs[k] for k in i]
+        self.inputs = [model.inputs[i[k]] for k in self.acting.of]
         self.n = n
-        self.shape = (len(o), len(i))
+        self.shape = (len(o), len(self.acting.of))
         self.members = Members(model, loss)
         lossy, laws = weights(model, loss), law_stiffness(model, model.all_parts, loss)
         own = None if laws is None else laws.cut(slice(n), slice(n))
@@ -91,14 +93,14 @@ class Equations:
         whole = stiffness, velocity, model.full_mass
         # cutting small matrices with scipy.sparse would take longer than solving them
         reactions = model.read_reactions(np.arange(len(model.outputs)) if small else o)
-        channels = model.drive, model.force, model.measure, reactions, model.rate
+        channels = model.measure, reactions, model.rate
+        force, drive = self.acting.dense(model) if small else self.acting.columns(model)
         if small:
             whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
-            drive, force, measure, react, rate = *(a[:, i] for a in channels[:2]), *(a[o] for a in channels[2:])
+            measure, react, rate = (a[o] for a in channels)
             self.matrix = Polynomial(*(a[:n, :n] for a in whole), own)
         else:
-            drive, force = (_chosen(a.T, i).T for a in channels[:2])
-            measure, react, rate = _chosen(channels[2], o), channels[3], _chosen(channels[4], o)
+            measure, react, rate = _chosen(channels[0], o), channels[1], _chosen(channels[2], o)
             self.matrix = Polynomial(stiffness[:n, :n] if lossy else model.K, model.Lambda, model.M, own)
         if len(model.prescribed):
             # rows of the constrained coordinates, or columns if others are wanted
@@ -145,7 +147,7 @@ class Equations:
         """Rounding (n, inputs) of input forces that constraints balance."""
         if self.back is None:
             return np.zeros((self.n, self.shape[1]))
-        force = abs(self.whole.force[: self.whole.size, self._chosen]).sum(axis=0)
+        force = abs(self.acting.columns(self.whole)[0][: self.whole.size]).sum(axis=0)
         return np.outer(abs(self.back).max(axis=0).toarray(), np.asarray(force))
 
     @cached_property
@@ -190,6 +192,10 @@ class Equations:
     def direct(self, w: np.ndarray) -> np.ndarray:
         """d without the members' contribution, (f, outputs, inputs), at angular frequencies w (f,)."""
         return self._direct.at(w)
+
+    def by_input(self, values: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Responses (f, o, i) to the chosen inputs, or b and d of them, of those to u (f, o, k), at complex rates s (f,)."""
+        return self.acting.response(values, s, self._asked)
 
     def add_direct(self, values: np.ndarray, w: np.ndarray) -> None:
         """Adds the same to ``values`` (f, outputs, inputs), some frequencies at a time."""

@@ -33,7 +33,7 @@ def impedance(model: LinearModel, where: str, frequencies_hz: ArrayLike) -> np.n
     probed = replace(
         model, inputs=("effort",), outputs=("displacement",), input_units=(effort_unit_of(name),),
         output_units=(name.unit,), force=along.T.tocsr(), measure=along, drive=sp.csr_matrix((prescribed, 1)),
-        reaction=sp.csr_matrix((1, prescribed)), rate=None,
+        reaction=sp.csr_matrix((1, prescribed)), rate=None, drive_rate=None,
     )  # fmt: skip
     moved = frequency_response(probed, f).values[:, 0, 0]
     out = np.full(len(f), np.inf + 0j)  # where nothing can flow

@@ -249,7 +249,7 @@ def _pivoted(model: LinearModel, loss_of_parts, push: sp.csr_matrix) -> Callable
     along = sp.hstack([push, sp.csr_matrix((1, held))], format="csr")
     probed = replace(
         model, inputs=name, outputs=name, input_units=("N",), output_units=("m",), force=along.T.tocsr(),
-        drive=sp.csr_matrix((held, 1)), measure=along, reaction=sp.csr_matrix((1, held)), rate=None,
+        drive=sp.csr_matrix((held, 1)), measure=along, reaction=sp.csr_matrix((1, held)), rate=None, drive_rate=None,
     )  # fmt: skip
     system = Equations(probed, np.zeros(1, dtype=int), np.zeros(1, dtype=int), loss_of_parts)
 

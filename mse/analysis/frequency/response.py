@@ -222,14 +222,15 @@ class Prepared:
     """Responses of a model from inputs to outputs, prepared once for any frequencies.
 
     Loss factors of elements hold unless ``loss`` gives others.  ``model`` is the one that is solved, in independent coordinates
-    or with multipliers.
+    or with multipliers.  Responses at w are those at ``s = shift + i w``, for a model into which s is put.
     """
 
     def __init__(
         self, model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None,
-        loss: Mapping[str | tuple[str, str], LossGiven] | None = None,
+        loss: Mapping[str | tuple[str, str], LossGiven] | None = None, shift: float = 0.0,
     ):  # fmt: skip
         self.model, back = unconstrained(model)
+        self._shift = shift
         i, o = self.model.input_indices(inputs), self.model.output_indices(outputs)
         #: names of inputs and of outputs, and their units
         self.names = tuple(
@@ -250,7 +251,9 @@ class Prepared:
     @cached_property
     def _unit(self) -> np.ndarray:
         """Numbers of the units of the responses (outputs, inputs)."""
-        _, _, driven, read = self.names
+        _, _, given, read = self.names
+        acting = self.system.acting
+        driven = [(given[k], integral) for k, integral in zip(acting.of, acting.integral, strict=True)]
         units = [(b, a) for b in read for a in driven]
         numbers = {unit: k for k, unit in enumerate(dict.fromkeys(units))}
         return np.array([numbers[u] for u in units], dtype=int).reshape(len(read), len(driven))
@@ -260,6 +263,15 @@ class Prepared:
 
         Raises :class:`.Stopped` after Ctrl-C.
         """
+        s = self._shift + 2j * np.pi * f
+        try:
+            values, notes = self._to_columns(f, bound, task)
+        except Stopped as stopped:
+            raise Stopped(self.system.by_input(stopped.values, s), stopped.solved, stopped.interpolated) from None
+        return self.system.by_input(values, s), notes
+
+    def _to_columns(self, f: np.ndarray, bound: float, task: Task) -> tuple[np.ndarray, tuple[str, ...]]:
+        """The same to what inputs act by, themselves or their integrals."""
         model, system = self.model, self.system
         outputs, inputs = system.shape
         if not len(f) or not system.n or not inputs:

@@ -381,7 +381,9 @@ def _resonances(
     """Resonances that may make noise of an output, widths, and who moves; without damping that takes an input to drive them."""
     f, widths, modes, numbers = resonances(model, factors, low, high)
     shapes = modes.shapes[:, numbers]
-    pushed = touched(model.force[: model.size, driven].T.tocsr(), shapes) | bool(model.drive[:, driven].nnz)
+    pushed = touched(model.force[: model.size, driven].T.tocsr(), shapes) | any(
+        a[:, driven].nnz for a in (model.drive, model.drive_rate)
+    )
     kept = (widths > 0.0) | (read(model, [output], shapes) & pushed)
     return f[kept], widths[kept], lambda k: modes[int(numbers[kept][k])].participants()
 

@@ -23,6 +23,7 @@ from ...linear.law_stiffness import Factor, factor_at
 from ...linear.linear_model import DynamicMember, LinearModel
 from ...linear.members import with_losses
 from ...linear.part_blocks import blocks
+from ...linear.rate_inputs import acting
 from ...linear.skew_parts import SkewParts
 from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...numerics.precision import left_by_rounding
@@ -93,12 +94,11 @@ class Rows:
         if turned is not None:
             circulatory = [(label, -part) for label, part in turned.circulatory.items()]
             turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held), turned.fluctuations)
-        chosen = np.array(inputs, dtype=int)
-        force, drive = (a.tocsr()[:, chosen].T for a in (model.force, model.drive))
-        self._force, self._drive = force.tocsr(), drive.tocsr()
+        self._count, self._acting = len(inputs), acting(model, np.array(inputs, dtype=int))
+        self._force, self._drive = (a.T.tocsr() for a in self._acting.columns(model))
         self._dual = partial(
             replace, model, skew=turned, members=tuple(map(_transposed, model.members)), losses=dict(loss),
-            inputs=("row", "rates")[: len(rows)], input_units=("",) * len(rows), rate=None,
+            inputs=("row", "rates")[: len(rows)], input_units=("",) * len(rows), rate=None, drive_rate=None,
             force=sp.vstack(rows).T.tocsr(), drive=sp.hstack(drives, format="csr"), _known_curvatures=model._curvatures,
             _known_motions=model._allowed_motions if model.constraints.shape[0] else None,
         )  # fmt: skip
@@ -118,6 +118,8 @@ class Rows:
             self._prepared = reading, Squares(dual, reading.first)
         sums, values, solved = self._prepared[1].at(f)
         products, responses = np.split(values, [reading.products.shape[0]], axis=1)
+        s = 2j * np.pi * f[solved]
+        responses = self._acting.response(responses[:, None], s, self._count)[:, 0]
         return sums, products, responses, solved
 
 

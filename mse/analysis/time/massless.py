@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from ...errors import ModelError
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
+from ...linear.rate_inputs import acting
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
@@ -282,14 +283,17 @@ def separated(model: LinearModel) -> Separated:
 
 @one_thread
 def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known: Separated | None = None) -> Condensed:
-    """The condensed equations of a model for the numbered inputs and outputs; ``known`` is :func:`separated` of the model."""
+    """The condensed equations of a model for the numbered inputs and outputs; ``known`` is :func:`separated` of the model.
+
+    Its u are the inputs or their integrals, as :func:`.acting` says.
+    """
     model, of = independent(model), separated(model) if known is None else known
     sep, t, m, lam, k, k_inverse = of.sep, of.T, of.M, of.Lambda, of.K, of.k_inverse
     n, links = model.size, len(model.prescribed)
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
-    drive = model.drive.toarray()[:, inputs]
-    force = _without_rounding(model, (of.W.T @ model.force).toarray(), abs(of.W).T @ abs(model.force))[:, inputs]
+    force, drive = acting(model, inputs).dense(model)
+    force = _without_rounding(model, of.W.T @ force, abs(of.W).T @ sp.csr_matrix(abs(force)))
     measure, rate = (
         _without_rounding(model, (a @ t).toarray(), abs(a) @ abs(t))[outputs] for a in (model.measure, model.rate)
     )

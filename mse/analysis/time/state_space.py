@@ -18,6 +18,7 @@ from ...display import ROUNDING, Column, Table
 from ...errors import ImproperModelError
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
+from ...linear.rate_inputs import Acting, acting
 from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...numerics.blas_threads import one_thread
 from ...numerics.extended import solver
@@ -29,6 +30,7 @@ from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .balanced import Balanced
 from .free_motions import free_motions
+from .integrals import rest_positions, with_integrals
 from .left_out import LeftOut
 from .massless import Condensed, condense, separated
 from .soft_modes import soft_modes
@@ -54,8 +56,8 @@ class StateSpace(Result):
     A, B, C, D : ndarray
         Matrices (s, s), (s, i), (o, s), (o, i).
     states : tuple of str, (s,)
-        Names: the ``with_mass`` coordinates that carry mass (m, rad), as many velocities of these (names with '), and massless
-        damped coordinates, in this order.
+        Names: the ``with_mass`` coordinates that carry mass (m, rad), as many velocities of these (names with '), massless
+        damped coordinates, and integrals of inputs such as currents of sources, in this order.
     inputs, outputs : tuple of str
         Names of the i inputs and o outputs.
     input_units, output_units : tuple of str
@@ -63,7 +65,8 @@ class StateSpace(Result):
     with_mass : int
         Number of coordinates that carry mass.
     shift : ndarray, (s, i)
-        States are relative to what prescribed displacements u drag along: ``q = s + shift u``.
+        States are relative to what prescribed displacements u drag along: ``q = s + shift u``.  Where integrals of inputs are
+        states, the others are relative to where the system rests at these.
     scaling : tuple of ndarray, (s, s)
         T and its inverse: ``s = T m`` with modal coordinates m scaled by frequency.
     free : tuple of str
@@ -312,7 +315,8 @@ def with_terms(
     dd = c.D0 + c.B0 @ shifted + c.B1[:, r] @ y + c.B2 @ v_u + c.B1[:, d] @ e_u
     first = c.D1 + c.B1[:, r] @ lift + c.B1[:, d] @ x + c.B2 @ y
     second = c.D2 + c.B2 @ lift
-    improper = _improper(c, first, second)
+    how = acting(model, i)
+    improper = _improper(c, first, second, how)
     if outputs is None and (left := _rates_alone(model) & improper.any(axis=(0, 2))).any():
         return with_terms(
             whole, inputs, [name for name, off in zip(model.outputs, left, strict=True) if not off], accurate_to
@@ -322,11 +326,7 @@ def with_terms(
     names = [model.coordinates[k] for k in c.sep.r]
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
     shift = np.vstack([lift, y, x])
-    rates, shapes, free, zeros, scaling = motion.rates, motion.shapes, motion.free, motion.zeros, motion.scaling
-    if accurate_to and nr:
-        even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
-        rates, shapes = soft_modes(even, c.M, (rates, shapes), accurate_to, zeros > 0)
-        scaling = _modal_scaling(c, rates, shapes, motion.A)
+    rates, shapes, scaling = motion.modes(c, accurate_to)
     still = shapes[:, np.argsort(np.abs(rates))[: motion.without_stiffness]]
     terms = Terms(
         *(_static(c, nr, motion.damp_d, still, accurate_to) if accurate_to else (shift, shift)),
@@ -334,11 +334,14 @@ def with_terms(
     )  # fmt: skip
     ss = StateSpace(
         model.name, motion.A, b, cc, dd, states,
-        tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
-        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
-        nr, shift, scaling, free, zeros, model.parameters,
+        tuple(model.inputs[k] for k in i[how.of]), tuple(model.outputs[k] for k in o),
+        tuple(model.input_units[k] for k in i[how.of]), tuple(model.output_units[k] for k in o),
+        nr, shift, scaling, motion.free, motion.zeros, model.parameters,
     )  # fmt: skip
-    return ss, terms
+    if not len(how.rates):
+        return ss, terms
+    at_rest = rest_positions(c, how.integral, motion.damp_d, motion.by_mass)
+    return with_integrals(ss, terms, how, [model.inputs[k] for k in i], at_rest, first[:, how.integral])
 
 
 class _Motion:
@@ -365,6 +368,15 @@ class _Motion:
         self.free, self.zeros = free_motions(whole, c, self.shapes)
         self.without_stiffness = whole._curvatures.null.shape[1]
         self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes, self.A))
+
+    def modes(self, c: Condensed, accurate_to: float) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Squared rates and shapes of undamped modes, accurate up to a rate (rad/s), and the scaling by them."""
+        nr = len(self.rates)
+        if not accurate_to or not nr:
+            return self.rates, self.shapes, self.scaling
+        even = c.K[:nr, :nr] if c.symmetric else _symmetric(c.K[:nr, :nr])
+        rates, shapes = soft_modes(even, c.M, (self.rates, self.shapes), accurate_to, self.zeros > 0)
+        return rates, shapes, _modal_scaling(c, rates, shapes, self.A)
 
     def by_mass(self, x: np.ndarray) -> np.ndarray:
         """``M^-1 x`` (r, k)."""
@@ -398,11 +410,16 @@ def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: floa
     return np.vstack([rest[r], zero, rest[d]]), np.vstack([zero, of_r, of_d])
 
 
-def _improper(c: Condensed, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _improper(c: Condensed, first: np.ndarray, second: np.ndarray, how: Acting) -> np.ndarray:
     """Where second and first derivatives of inputs do not cancel in outputs (2, o, i)."""
     size = np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0) + 1e-300
     parts = np.abs(c.D2) + np.abs(c.B2) @ np.abs(c.A2), np.abs(c.D1) + np.abs(c.B1) @ np.abs(c.A1)
-    return np.abs([second, first]) > 1e-9 * np.array(parts) + 1e-13 * size
+    found = np.abs([second, first]) > 1e-9 * np.array(parts) + 1e-13 * size
+    if len(how.rates):  # the first derivative of an integral is the input
+        found[1][:, how.integral] = found[0][:, how.integral]
+        found[0][:, how.integral] = False
+        found = how.added_up(found.astype(int), int(how.of.max()) + 1) > 0
+    return found
 
 
 def _rates_alone(model: LinearModel) -> np.ndarray:
@@ -425,9 +442,9 @@ def _refuse_improper(model: LinearModel, i: np.ndarray, o: np.ndarray, improper:
                     "or use frequency_response, which has them all"
                 )
             raise ImproperModelError(
-                f"{model.name}: {shown} would need the {order} derivative ({what}) of the input, because it moves mass or "
-                "dampers rigidly past the sensor; expected outputs without such a path; choose others with outputs=[...] "
-                "or inputs=[...], or use frequency_response, which has them all"
+                f"{model.name}: {shown} would need the {order} derivative ({what}) of the input, because it drives a mass, "
+                "a coil or a damper rigidly past the sensor; expected outputs without such a path; choose others with "
+                "outputs=[...] or inputs=[...], or use frequency_response, which has them all"
             )
 
 
