@@ -18,9 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.linalg import null_space
 from scipy.sparse.csgraph import connected_components
 
+from ..elements.coordinates import flowing
 from ..errors import ModelError
 from ..kernels.jit import writable
 from ..kernels.rotations import turn_all
@@ -49,14 +51,25 @@ _LATER = 1.0  # rad that the fastest body turns until linear models are compared
 class Kinematics:
     """Velocities of a system whose named coordinates go at given rates, while all others rest as far as joints let them."""
 
-    def __init__(self, equations: Equations, coordinates: NamedCoordinates, rates: Mapping[str, float]):
+    def __init__(
+        self,
+        equations: Equations,
+        coordinates: NamedCoordinates,
+        rates: Mapping[str, float],
+        currents: np.ndarray | float = 0.0,
+    ):
         self.equations, self.coordinates, self.rates = equations, coordinates, dict(rates)
         self.named = np.array([coordinates.names.index(name) for name in rates], dtype=int)
+        self.currents = currents
         self._held = self._not_driven(set(rates))
+        sources = np.zeros(equations.assembly.constraint_count)
+        for name, current in equations.inputs.currents.items():
+            sources[equations.inputs.motors[name]] = current
+        self._sources = sources[self._held]
 
-    def at(self, rates: Mapping[str, float]) -> Kinematics:
-        """The same with some other rates."""
-        return Kinematics(self.equations, self.coordinates, self.rates | dict(rates))
+    def at(self, rates: Mapping[str, float], currents: np.ndarray | float = 0.0) -> Kinematics:
+        """The same with some other rates, and with ``currents`` (n,) in addition."""
+        return Kinematics(self.equations, self.coordinates, self.rates | dict(rates), self.currents + currents)
 
     def _not_driven(self, named: set[str]) -> np.ndarray:
         """Numbers of the constraints that hold at rest: all but position motors of named coordinates."""
@@ -72,7 +85,7 @@ class Kinematics:
     def velocity(self, here: Evaluation) -> np.ndarray:
         """Velocities (n,) with the given rates; flows may make other coordinates move."""
         flows, _ = self.equations.flow_rows(here, np.zeros(self.equations.size))
-        return self._moved(here, self.named, np.array(list(self.rates.values())), flows)
+        return self._moved(here, self.named, [*self.rates.values()], self._sources, flows) + self.currents
 
     def moving(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Numbers of all coordinates that move."""
@@ -84,18 +97,22 @@ class Kinematics:
         if not chosen:
             return np.zeros_like(v)
         numbers = np.array(chosen)
-        return self._moved(here, numbers, (self.coordinates.slopes(here) @ v)[numbers], None)
+        return self._moved(here, numbers, (self.coordinates.slopes(here) @ v)[numbers], 0.0 * self._sources, None)
 
-    def _moved(self, here: Evaluation, numbers: np.ndarray, rates: np.ndarray, flows: np.ndarray | None) -> np.ndarray:
+    def _moved(
+        self, here: Evaluation, numbers: np.ndarray, rates: ArrayLike, sources: np.ndarray, flows: np.ndarray | None
+    ) -> np.ndarray:
         e, metric = self.equations, self.equations.measure.metric
         slopes = self.coordinates.slopes(here)
-        others = np.delete(slopes, numbers, axis=0) / metric
+        rest = np.delete(slopes, numbers, axis=0) / metric
+        others = np.vstack([rest[~rest[:, flowing(e.topology.coordinate_names)].any(axis=1)], self.storing(here)])
         held = here.slopes.toarray()[self._held] if e.assembly.constraint_count else np.zeros((0, e.size))
         hard = np.vstack([slopes[numbers], held, *([] if flows is None else [flows])]) / metric
         length = np.linalg.norm(hard, axis=1)
         length[length == 0.0] = 1.0
         hard, right = hard / length[:, None], np.zeros(len(hard))
-        right[: len(numbers)] = rates / length[: len(numbers)]
+        given = np.append(rates, sources)
+        right[: len(given)] = given / length[: len(given)]
         found = np.linalg.lstsq(hard, right, rcond=DEPENDENT)[0]
         if np.abs(hard @ found - right).max(initial=0.0) > DEPENDENT * np.abs(right).max(initial=0.0):
             names = ", ".join(self.coordinates.names[k] for k in numbers)
@@ -108,6 +125,15 @@ class Kinematics:
             found -= free @ np.linalg.lstsq(others @ free, others @ found, rcond=DEPENDENT)[0]
             free = free @ null_space(others @ free, rcond=DEPENDENT)
         return self._carried(here, found / metric, free)
+
+    def storing(self, here: Evaluation) -> np.ndarray:
+        """How charges change the efforts of what stores them, (s, n), measured and of length one."""
+        e, flow = self.equations, flowing(self.equations.topology.coordinate_names)
+        rows = np.zeros((np.count_nonzero(flow), e.size))
+        if len(rows):
+            rows[:, flow] = here.total(2).stiffness[np.ix_(flow, flow)].toarray() / e.measure.metric[flow]
+        size = np.linalg.norm(rows, axis=1)
+        return rows[size > 0.0] / size[size > 0.0, None]
 
     def _carried(self, here: Evaluation, v: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Velocities (n,) where bodies that no joint determines move as one with what elements tie them to, such as beams.
@@ -153,6 +179,22 @@ class Sought(NamedTuple):
 
     def off(self, turning: Turning) -> np.ndarray:
         return self.values - turning.kinematics.coordinates.values(turning.here)[self.held]
+
+
+NONE = Sought((), np.zeros(0, dtype=int), np.zeros(0))
+
+
+class Step(NamedTuple):
+    """A step of Newton's method: measured displacements (n,), changes of the ``rates`` that are sought and of ``currents`` (n,).
+
+    ``left`` (n,) are the forces that no reaction balanced before it, measured, and ``size`` is that of their terms.
+    """
+
+    displacements: np.ndarray
+    rates: np.ndarray
+    currents: np.ndarray
+    left: np.ndarray
+    size: float
 
 
 class Turning:
@@ -249,6 +291,26 @@ class Turning:
         terms = self._terms.mass @ self.acceleration, self._terms.force
         return left, max(np.abs(x / metric).max(initial=0.0) for x in terms)
 
+    @cached_property
+    def flows(self) -> np.ndarray:
+        """Rates (n, c) of charges that nothing stores: constraints allow them, and no rate is given of what flows."""
+        e, metric = self.equations, self.equations.measure.metric
+        rows = [self.kinematics.storing(self.here)]
+        rows.append(self.kinematics.coordinates.slopes(self.here)[self.kinematics.named] / metric)
+        if e.assembly.constraint_count:
+            rows.append(self.here.slopes.toarray() / metric)
+        if e.flows:
+            rows.append(e.flow_rows(self.here, self.v)[0] / metric)
+        flow = np.flatnonzero(flowing(e.topology.coordinate_names))
+        found = np.zeros((e.size, 0))
+        if len(flow):
+            rows = np.vstack(rows)[:, flow]
+            size = np.linalg.norm(rows, axis=1)
+            loops = null_space(rows[size > 0.0] / size[size > 0.0, None], rcond=DEPENDENT)
+            found = np.zeros((e.size, loops.shape[1]))
+            found[flow] = loops / metric[flow, None]
+        return found
+
     @property
     def rounding(self) -> float:
         """Largest force, measured, that rounding of positions and velocities makes, also in a system without forces."""
@@ -266,28 +328,25 @@ class Turning:
         rows = rows[size > DEPENDENT]  # others are held, by motors
         return null_space(rows, rcond=DEPENDENT) if len(rows) else np.eye(self.free.shape[1])
 
-    def step(self, sought: Sought | None = None) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """A measured step of Newton's method (n,), forces (n,) that no reaction balances, the size of their terms, and changes
-        of the rates that are sought.
-        """
+    def step(self, sought: Sought) -> Step:
+        """A step of Newton's method."""
         metric = self.equations.measure.metric
         (left, size), searched = self.left, self._searched
         k = self._stiffness @ searched
-        right = -self.allowed.T @ (left / metric)
-        if sought is None:
-            return self.free @ searched @ np.linalg.lstsq(k, right, rcond=NOTHING)[0], left, size, np.zeros(0)
-        by_rates = self.allowed.T @ (self._by_rates(sought.names) / metric[:, None])
+        by_rates = np.hstack([self._by_rates(sought.names), self.matrices[1] @ self.flows])
+        by_rates = self.allowed.T @ (by_rates / metric[:, None])
         held = (self.kinematics.coordinates.slopes(self.here)[sought.held] / metric) @ self.free @ searched
         k = np.block([[k, by_rates], [held, np.zeros((len(held), by_rates.shape[1]))]])
+        right = np.append(-self.allowed.T @ (left / metric), sought.off(self))
         # rates have a unit of their own
         scale = np.append(np.ones(searched.shape[1]), 1.0 / np.linalg.norm(by_rates, axis=0).clip(EPS))
-        found = scale * np.linalg.lstsq(k * scale, np.append(right, sought.off(self)), rcond=NOTHING)[0]
-        step, change = np.split(found, [searched.shape[1]])
-        return self.free @ searched @ step, left, size, change
+        found = scale * np.linalg.lstsq(k * scale, right, rcond=NOTHING)[0]
+        step, rates, currents = np.split(found, searched.shape[1] + np.array([0, len(sought.names)]))
+        return Step(self.free @ searched @ step, rates, self.flows @ currents, left, size)
 
     def _by_rates(self, names: Sequence[str]) -> np.ndarray:
         """Slopes (n, r) of the forces that are left, by rates; they are of second degree, of which central ones are exact."""
-        columns = []
+        columns = [np.zeros((0, self.equations.size))]
         for name in names:
             h = max(1.0, abs(self.kinematics.rates[name]))
             two = (
@@ -295,8 +354,8 @@ class Turning:
                 for x in (h, -h)
             )
             one, other = (t.unbalanced for t in two)
-            columns.append((one - other) / (2.0 * h))
-        return np.array(columns).T
+            columns.append((one - other)[None] / (2.0 * h))
+        return np.vstack(columns).T
 
     @property
     def while_turning(self) -> float:
@@ -318,8 +377,9 @@ class Turning:
         q = s.q + time * self.v[self.bodies :]
         there = self.here.in_state(State(o, u, q, s.memory)).followed()
         if e.assembly.constraint_count:
-            held = self.kinematics._held
-            if np.abs(there.distances[0][held]).max(initial=0.0) > _SAME * e.measure.size:
+            k = self.kinematics
+            at_rest = k._held[k._sources == 0.0]
+            if np.abs(there.distances[0][at_rest]).max(initial=0.0) > _SAME * e.measure.size:
                 return None
         try:
             return Turning(self.kinematics, there, self.chosen)
@@ -354,7 +414,7 @@ class Turning:
         )
 
 
-def settled(kinematics: Kinematics, here: Evaluation, sought: Sought | None = None) -> Turning:
+def settled(kinematics: Kinematics, here: Evaluation, sought: Sought = NONE) -> Turning:
     """The steady motion next to a state; ModelError where a coordinate is not cyclic, or forces do not balance."""
     v = kinematics.velocity(here)
     moving = kinematics.moving(here, v).tolist()
@@ -379,31 +439,30 @@ def settled(kinematics: Kinematics, here: Evaluation, sought: Sought | None = No
     )
 
 
-def balanced(
-    kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...], sought: Sought | None = None
-) -> Turning:
+def balanced(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...], sought: Sought = NONE) -> Turning:
     """:func:`settled` for one choice of the rates that turn the axes."""
     e = kinematics.equations
     before = np.inf
     for _ in range(_ROUNDS):
         now = Turning(kinematics, here, chosen)
-        step, left, size, change = now.step(sought)
+        step, change, currents, left, size = now.step(sought)
         fastest = max(map(abs, kinematics.rates.values()))
         # rates change by no larger share of themselves than poses by one of the size
         turns = e.measure.size * np.abs(change).max(initial=0.0) / (fastest or 1.0)
         longest = max(np.abs(step).max(initial=0.0), turns)
         most = np.abs(left).max(initial=0.0)
         small = most <= max(DEPENDENT * size, now.rounding)
-        exact = most <= left_by_rounding(len(left)) * size or longest <= EPS * e.measure.outermost
+        rests = longest <= EPS * e.measure.outermost
+        same = np.abs(currents).max(initial=0.0) <= EPS * np.abs(kinematics.currents).max(initial=0.0)
+        exact = most <= left_by_rounding(len(left)) * size or (rests and same)
         # by forces, since steps along what is free do not become shorter
         if exact or (small and most >= 0.5 * before):
             break
         before = most
         share = min(1.0, _LONGEST * e.measure.size / longest) if longest else 1.0
         here = here.moved(step * share)
-        if sought is not None:
-            rates = zip(sought.names, (share * change).tolist(), strict=True)
-            kinematics = kinematics.at({name: kinematics.rates[name] + x for name, x in rates})
+        rates = zip(sought.names, (share * change).tolist(), strict=True)
+        kinematics = kinematics.at({name: kinematics.rates[name] + x for name, x in rates}, share * currents)
         if e.assembly.constraint_count:
             here = restored(here) or here
     if small:

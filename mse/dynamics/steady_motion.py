@@ -28,7 +28,7 @@ from .coordinates import NamedCoordinates
 from .moments import Moment
 from .simulate import refuse_unfit
 from .start import Given, placed
-from .steady import Kinematics, Sought, Turning, balanced, settled
+from .steady import NONE, Kinematics, Sought, Turning, balanced, settled
 from .trajectory import MotionState
 
 if TYPE_CHECKING:
@@ -54,11 +54,6 @@ def find_steady_motion(
     topology, assembly = system._prepared = prepared(system, system._prepared)
     refuse_unfit(topology)
     equations = Equations(topology, assembly)
-    for name, current in equations.inputs.currents.items():
-        raise ModelError(
-            f"{system.label}: a steady motion is sought without currents, but {name} flows by {current:g} A; expected no current "
-            "of a CurrentSource; set it to 0 here, or find the motion in time, by simulate"
-        )
     here = Evaluation.initial(assembly).measured(equations.measure)
     coordinates = NamedCoordinates(topology, here)
     found = {}
@@ -83,13 +78,13 @@ def _sought(
     rates: Mapping[str, float],
     values: Mapping[str, float],
     coordinates: NamedCoordinates,
-) -> Sought | None:
-    """The rates that are sought, and as many first of the initial values, which are kept; None without any."""
+) -> Sought:
+    """The rates that are sought, and as many first of the initial values, which are kept."""
     chosen = names(who, "free", free)
     for name in chosen:
         find(who, "rate", name, rates)
     if not chosen:
-        return None
+        return NONE
     if len(values) < len(chosen):
         raise ModelError(
             f"{who}: {len(chosen)} rates are free and {len(values)} initial values given; expected as many values to keep as "
@@ -228,8 +223,7 @@ class SteadyMotion(Result):
         t, found = self._turning, dict(self.rates)
         for name, rate in mapping(self.name, "rates", rates, "rates by coordinate").items():
             found[find(self.name, "coordinate with a rate", name, found)] = number(self.name, f"rate of {name!r}", rate)
-        kinematics = Kinematics(t.equations, t.kinematics.coordinates, found)
-        return SteadyMotion(self.name, found, balanced(kinematics, t.here, t.chosen))
+        return SteadyMotion(self.name, found, balanced(t.kinematics.at(found), t.here, t.chosen))
 
     @one_thread
     def trace(self, rate: str, to: float, *, points: int = 50) -> SteadyTrace:

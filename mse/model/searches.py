@@ -406,7 +406,8 @@ class Searches:
         ----------
         rates : mapping of str to float
             Constant rates (rad/s, m/s) by coordinate of a joint: ``{"rotor.angle": 100.0}``.  Coordinates not named are at
-            rest; bodies that no joint holds turn with what elements tie them to, if it is not the ground, and rest else.
+            rest; bodies that no joint holds turn with what elements tie them to, if it is not the ground, and rest else.  Steady
+            currents, as through a motor, are found.
         initial : mapping of str to float, optional
             Values of coordinates where the search begins, which decide between several steady motions.
         free : sequence of str
@@ -421,7 +422,7 @@ class Searches:
         Raises
         ------
         ModelError
-            A coordinate is not cyclic, joints do not allow the rates, forces do not balance near the start, or a current flows.
+            A coordinate is not cyclic, joints do not allow the rates, or forces do not balance near the start.
         UnknownNameError
             There is no such coordinate.
 

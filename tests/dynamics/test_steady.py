@@ -309,21 +309,6 @@ def test_what_is_no_steady_motion_is_refused(rates, words):
         conical().find_steady_motion(rates, initial={"tilt.angle": 0.5})
 
 
-def test_currents_beside_a_steady_motion_are_refused():
-    """They were left out without a word."""
-    system = mse.MSystem("rotor")
-    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
-    system.add(mse.Revolute("axle", axis=(0, 0, 1)), between=(system.ground, body))
-    system.add(mse.CurrentSource("source", current=0.5))
-    system.add(mse.Resistor("resistor", resistance=2.0))
-    system.connect("source.+", "resistor.+")
-    system.connect("source.-", "resistor.-", system.earth)
-    with pytest.raises(mse.ModelError, match=r"source\.charge flows by 0\.5 A"):
-        system.find_steady_motion(rates={"axle.angle": 10.0})
-    system["source"].current = 0.0
-    assert system.find_steady_motion(rates={"axle.angle": 10.0}).stable
-
-
 def test_losses_without_a_drive_are_named():
     system = conical()
     system["azimuth"].damping = 0.1
