@@ -23,6 +23,7 @@ from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
 from ..model.topology import Topology
+from ..numerics.record import Expansion
 from ..numerics.recorder import Recorded
 from .inertia import GroupInertia
 
@@ -326,9 +327,10 @@ def _rates(units: Sequence, values: list) -> list:
     moving = {}
     for unit in units:
         for place, rate in ((unit.o, unit.v), *((u, _cross(unit.w, u)) for u in unit.U.T)):
-            moving |= dict(zip(place.nodes.tolist(), rate.nodes.tolist(), strict=True))
+            for v, along in zip(place.nodes.tolist(), rate.nodes.tolist(), strict=True):
+                moving[v] = Expansion({0: along})
     record = values[0].record
-    return [Recorded(record, node) for node in record.along([int(x.nodes) for x in values], moving)]
+    return [Recorded(record, record.by_variables(int(x.nodes), moving).get(0, record.zero)) for x in values]
 
 
 def _moves(units: Sequence) -> bool:
