@@ -11,13 +11,15 @@ from ..kernels import machine as m
 # operations of a record that the machine lacks: negation, and a product that is 0 if its first factor is 0
 INPUT, CONSTANT, NEGATE, MASK = -1, -2, -3, -4
 
-# functions of one variable that laws can call
-FUNCTIONS: dict[np.ufunc, int] = {
-    np.exp: m.EXP, np.expm1: m.EXPM1, np.log: m.LOG, np.log1p: m.LOG1P, np.sin: m.SIN, np.cos: m.COS, np.sinh: m.SINH,
-    np.cosh: m.COSH, np.tanh: m.TANH, np.absolute: m.ABSOLUTE, np.sign: m.SIGN, np.sqrt: m.SQRT,
+# operations that numpy has, too
+FUNCTIONS: dict[int, np.ufunc] = {
+    m.ADD: np.add, m.SUBTRACT: np.subtract, m.MULTIPLY: np.multiply, m.DIVIDE: np.divide, m.POWER: np.power, NEGATE: np.negative,
+    m.LESS: np.less, m.LESS_EQUAL: np.less_equal, m.EQUAL: np.equal, m.ABSOLUTE: np.absolute, m.SIGN: np.sign, m.SQRT: np.sqrt,
+    m.EXP: np.exp, m.EXPM1: np.expm1, m.LOG: np.log, m.LOG1P: np.log1p, m.SIN: np.sin, m.COS: np.cos, m.ARCTAN2: np.arctan2,
+    m.SINH: np.sinh, m.COSH: np.cosh, m.TANH: np.tanh,
 }  # fmt: skip
 # numbers of operands of operations that do not have two
-_OPERANDS = {INPUT: 0, CONSTANT: 0, m.SELECT: 3, NEGATE: 1, **dict.fromkeys(FUNCTIONS.values(), 1)}
+_OPERANDS = {INPUT: 0, CONSTANT: 0, m.SELECT: 3} | {number: function.nin for number, function in FUNCTIONS.items()}
 
 
 class Program:

@@ -31,12 +31,6 @@ MOST_NODES = 100_000  # half a second of recording, 50 MB
 # (tests/numerics/test_record.py::test_the_rounding_of_a_formula_is_that_of_its_terms)
 _MOST_ULPS = 8.0
 
-_VALUES: dict[int, np.ufunc] = {
-    **{operation: function for function, operation in FUNCTIONS.items()},
-    m.LESS: np.less, m.LESS_EQUAL: np.less_equal, m.EQUAL: np.equal, m.POWER: np.power, m.ARCTAN2: np.arctan2,
-    m.ADD: np.add, m.SUBTRACT: np.subtract, m.MULTIPLY: np.multiply, m.DIVIDE: np.divide, NEGATE: np.negative,
-}  # fmt: skip
-
 
 class Unrecordable(ModelError):
     """A formula does what no record can hold."""
@@ -106,8 +100,8 @@ class Record:
     def function(self, operation: int, a: int, b: int = 0, c: int = 0) -> int:
         """An operation of the machine as a node; of constants its value.  Operands that it does not have are node 0, zero."""
         constants, varies = self.constants, self.varies
-        if a in constants and b in constants and operation in _VALUES:
-            value = _VALUES[operation]
+        if a in constants and b in constants and operation in FUNCTIONS:
+            value = FUNCTIONS[operation]
             with np.errstate(all="ignore"):
                 return self.constant(value(*(constants[a], constants[b])[: value.nin]))
         return self._node(operation, a, b, c, varies=varies[a] or varies[b] or varies[c])
