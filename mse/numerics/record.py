@@ -23,7 +23,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import machine as m
 from .derivative_rules import RULES, Curvatures, Slopes
-from .program import CONSTANT, FUNCTIONS, INPUT, MASK, NEGATE, Program, lowered
+from .program import CONSTANT, FUNCTIONS, INPUT, MASK, Program, lowered
 
 _PRODUCTS = 8  # largest power made of products: four of them are faster than a power
 MOST_NODES = 100_000  # half a second of recording, 50 MB
@@ -178,7 +178,7 @@ class Record:
     def negate(self, a: int) -> int:
         if a in self._negated:
             return self._negated[a]
-        found = self.function(NEGATE, a)
+        found = self.function(m.MULTIPLY, self.minus_one, a)
         if a not in self.constants:
             self._negated[found] = a
         return found
