@@ -17,8 +17,8 @@ from ..validation.arguments import LARGEST, called, shown
 SLOW = 1e-90
 # Less than what is left at that speed of second derivatives of powers of speeds from 2 4/9 on, and of slopes of regular laws.
 VANISHED = SLOW ** (4 / 9)
-# Of the terms of a power: above rounding of sums of some of them, far below any other law.  From 1e-13 to 1e-3
-# tests/elements/test_power.py passes.
+# Of the terms of a power or a flow: above rounding of their sum, far below any other law.  From 1e-13 to 1e-3
+# tests/elements/test_power.py and tests/elements/test_flows.py pass.
 _LINEAR = 1e-9
 
 OF_PLACES = ("energy", "constraint", "measure")  # all other laws are of velocities
@@ -140,17 +140,26 @@ def exerted(obj, frames, q, actual) -> np.ndarray:
         moved, rates = moving(frames, virtual)
         return numbers(obj, "power", moved, q, rates, given)
 
-    forces = np.array([power(unit) for unit in np.eye(n)])
-    direction = 1.5 - np.arange(n) / n
-    nothing, some = power(0.0 * direction), power(direction)
-    terms = direction * forces
-    if abs(nothing) > _LINEAR * np.abs(terms).sum() or abs(some - terms.sum()) > _LINEAR * np.abs(terms).sum():
+    forces, (nothing, some, expected), wrong = linear(power, n)
+    if wrong:
         raise ModelError(
             f"{obj.label}: its power is {nothing:.6g} W without velocities and {some:.6g} W with all, where its terms add up to "
-            f"{terms.sum():.6g}; expected a power linear in the velocities of frames and in v; take velocities that forces "
+            f"{expected:.6g}; expected a power linear in the velocities of frames and in v; take velocities that forces "
             "depend on from given.frames and given.v"
         )
     return forces
+
+
+def linear(law: Callable, n: int) -> tuple[np.ndarray, tuple, np.ndarray]:
+    """Rows (..., n) of a law (...) that is linear in n velocities; where it is not is told last.
+
+    Between them are its values without velocities and with all of them, and what the terms of the rows add up to.
+    """
+    direction = np.arange(n) / n - 1.5  # against the units of the rows, which tells sizes from numbers
+    nothing, some = law(np.zeros(n)), law(direction)
+    rows = np.stack([law(unit) for unit in np.eye(n)], axis=-1)
+    off = np.maximum(np.abs(nothing), np.abs(some - rows @ direction))
+    return rows, (nothing, some, rows @ direction), off > _LINEAR * (np.abs(rows) @ np.abs(direction))
 
 
 def somewhere(obj) -> list[FramePose]:
