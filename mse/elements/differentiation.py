@@ -179,6 +179,11 @@ def directions(n: int) -> np.ndarray:
     return found
 
 
+def regular(slopes: np.ndarray) -> np.ndarray:
+    """Derivatives without what is left of vanishing ones at speeds that are not quite zero."""
+    return np.where(np.abs(slopes) <= VANISHED, 0.0, slopes)
+
+
 def stiffness_of(forces: np.ndarray, slopes: np.ndarray, frames: int) -> np.ndarray:
     """The stiffness (..., n, n) of forces (..., n) with slopes (..., n, n).
 
