@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements import laws, velocity_laws
-from ..elements.differentiation import SLOW, VANISHED, directions
+from ..elements.differentiation import SLOW, directions, regular
 from ..elements.law_record import rows_of
 from ..elements.records import FIELD, MOTION
 from ..errors import ModelError
@@ -106,7 +106,7 @@ def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray
     """Slopes (E, n, n) of forces by positions and by velocities, by records of a law."""
     first = 0 if law == "power" else 1  # before its forces stands a coenergy or content
     _, by_x, by_v = part.recorded(law).evaluate(rows_of(part._places(at)), given, 2)
-    return tuple(np.where(np.abs(x) <= VANISHED, 0.0, x) for x in (by_x[:, first:], by_v))
+    return regular(by_x[:, first:]), regular(by_v)
 
 
 def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) -> Slopes | None:

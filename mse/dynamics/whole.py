@@ -14,7 +14,7 @@ import numpy as np
 
 from ..elements.base import MObject
 from ..elements.definitions import of_mse
-from ..elements.differentiation import SLOW, VANISHED, FramePose, Given, MovingFrame, directions
+from ..elements.differentiation import SLOW, FramePose, Given, MovingFrame, directions, regular
 from ..elements.joint_base import FreeJoint
 from ..elements.law_record import Law, Shape, bounded
 from ..kernels import joints, springs
@@ -23,6 +23,7 @@ from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
 from ..model.topology import Topology
+from ..numerics.record import Expansion
 from ..numerics.recorder import Recorded
 from .inertia import GroupInertia
 
@@ -150,7 +151,7 @@ class Whole:
         moving = _slow(v)
         mass = self._asked_once("motion", state, moving, 0)[0][1 + n :].reshape(n, n)
         forces, by_x, by_v = self._asked_once("inertia", state, np.concatenate([moving, a]), 2)
-        return np.stack([mass, _regular(by_v), self._symmetric(by_x[1:], forces[1:])])
+        return np.stack([mass, regular(by_v), self._symmetric(by_x[1:], forces[1:])])
 
     def of_velocities(self, state: State, v: np.ndarray, gravity: np.ndarray) -> np.ndarray:
         """Slopes by velocities and by positions (2, n, n) of all other forces, on the side of ``M a``."""
@@ -166,7 +167,7 @@ class Whole:
             forces, by_x, by_v = self._asked_once("power", state, np.concatenate([np.zeros(n), moving]), 2)
             damping -= by_v
             stiffness -= self._symmetric(by_x, forces)
-        return _regular(np.stack([damping, stiffness]))
+        return regular(np.stack([damping, stiffness]))
 
     def _symmetric(self, by_x: np.ndarray, forces: np.ndarray) -> np.ndarray:
         """Slopes (n, n) of forces (n,) by positions with half of how torques turn with bodies, as second derivatives have it."""
@@ -174,7 +175,7 @@ class Whole:
         for first in range(3, 6 * self._shapes["energy"].frames, 6):
             turn = slice(first, first + 3)
             out[turn, turn] += 0.5 * cross_matrices(forces[None, turn])[0]
-        return _regular(out)
+        return regular(out)
 
     def reactions(self, state: State, v: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``d(G'l)/dx`` (n, n) at multipliers l (m,), and the slopes (m, n) by positions of the rates of constraints."""
@@ -193,11 +194,6 @@ def _places(states: Sequence[State]) -> np.ndarray:
 def _slow(v: np.ndarray) -> np.ndarray:
     """Velocities (n,), with hardly any in place of none: formulas like a speed's have no slopes at rest."""
     return np.where(v == 0.0, SLOW * directions(len(v))[0], v)
-
-
-def _regular(slopes: np.ndarray) -> np.ndarray:
-    """Slopes without what is left of that."""
-    return np.where(np.abs(slopes) <= VANISHED, 0.0, slopes)
 
 
 def _plain(g: Group) -> bool:
@@ -326,9 +322,10 @@ def _rates(units: Sequence, values: list) -> list:
     moving = {}
     for unit in units:
         for place, rate in ((unit.o, unit.v), *((u, _cross(unit.w, u)) for u in unit.U.T)):
-            moving |= dict(zip(place.nodes.tolist(), rate.nodes.tolist(), strict=True))
+            for v, along in zip(place.nodes.tolist(), rate.nodes.tolist(), strict=True):
+                moving[v] = Expansion({0: along})
     record = values[0].record
-    return [Recorded(record, node) for node in record.along([int(x.nodes) for x in values], moving)]
+    return [Recorded(record, record.by_variables(int(x.nodes), moving).get(0, record.zero)) for x in values]
 
 
 def _moves(units: Sequence) -> bool:

@@ -17,10 +17,12 @@ from ..validation.arguments import LARGEST, called, shown
 SLOW = 1e-90
 # Less than what is left at that speed of second derivatives of powers of speeds from 2 4/9 on, and of slopes of regular laws.
 VANISHED = SLOW ** (4 / 9)
-# Of the terms of a power: above rounding of sums of some of them, far below any other law.  From 1e-13 to 1e-3
-# tests/elements/test_power.py passes.
+# Of the terms of a power or a flow: above rounding of their sum, far below any other law.  From 1e-13 to 1e-3
+# tests/elements/test_power.py and tests/elements/test_flows.py pass.
 _LINEAR = 1e-9
 
+OF_PLACES = ("energy", "constraint", "measure")  # all other laws are of velocities
+_SEVERAL = ("constraint", "measure", "flow_constraint")  # laws that give more than one number
 # laws that records differentiate in another way than the law that they call
 CALLED = {"momenta": "kinetic", "motion": "kinetic", "inertia": "kinetic", "coenergy": "kinetic", "drag": "dissipation"}
 
@@ -73,33 +75,38 @@ def moving(frames, rates) -> tuple[list[MovingFrame], Any]:
 
 
 # -- what laws give -----------------------------------------------------------------------------------------------
-def number(obj, law: str, *given) -> float:
-    """The one real number that a law gives, nan where it is too large; ModelError for everything else."""
-    usage, unit = _FORMS[law]
-    found = called(obj.label, f"its {law}", usage, getattr(obj, law), *given)
-    try:
-        value = real_array(found)
-    except TypeError:
-        raise ModelError(f"{obj.label}: its {law} is {shown(found)}; expected one real number ({unit})") from None
-    if value.shape != ():
-        raise ModelError(f"{obj.label}: its {law} has shape {value.shape}; expected one number; add its terms up")
-    return float(value) if abs(value) <= LARGEST else np.nan
-
-
-def numbers(obj, law: str, *given) -> np.ndarray:
-    """The real numbers (m,) that a law gives; ModelError for everything else."""
+def numbers(obj, law: str, *given) -> Any:
+    """What a law gives, checked: one number, nan where it is too large, or the numbers (m,) of laws of several."""
     usage, what = _FORMS[law]
+    several = law in _SEVERAL
     found = called(obj.label, f"its {law}", usage, getattr(obj, law), *given)
     try:
-        values = np.atleast_1d(real_array(found))
+        values = real_array(found)
     except (TypeError, ValueError):  # no numbers, or ragged
-        raise ModelError(f"{obj.label}: its {law} is {shown(found)}; expected real numbers, {what}") from None
-    if values.ndim != 1:
-        raise ModelError(
-            f"{obj.label}: its {law} has shape {values.shape}; expected one dimension, (m,), {what}; return them as a list of "
-            "numbers"
-        )
-    return values
+        expected = f"real numbers, {what}" if several else f"one real number ({what})"
+        raise ModelError(f"{obj.label}: its {law} is {shown(found)}; expected {expected}") from None
+    if values.ndim > several:
+        one = "one number; add its terms up"
+        expected = f"one dimension, (m,), {what}; return them as a list of numbers" if several else one
+        raise ModelError(f"{obj.label}: its {law} has shape {values.shape}; expected {expected}")
+    if several:
+        return np.atleast_1d(values)
+    return float(values) if abs(values) <= LARGEST else np.nan
+
+
+def members(law: str) -> tuple[str, ...]:
+    """The members of a class that a law is made of."""
+    return ("energy", "gravity_energy") if law == "energy" else (CALLED.get(law, law),)
+
+
+def asked(obj, law: str, ask: Callable, frames, q, given) -> Any:
+    """What a law but a power gives at a place, where it is ``given`` gravity or velocities; ``ask`` calls a member by name."""
+    if law not in OF_PLACES:
+        moved, rates = moving(frames, given[: 6 * len(frames) + len(q)])
+        return ask(*members(law), moved, q, rates)
+    found = ask(law, frames, q)
+    weighs = law == "energy" and obj.defines("gravity_energy")
+    return found + ask("gravity_energy", frames, q, given) if weighs else found
 
 
 def law_values(obj, law: str, frames, q, given) -> np.ndarray:
@@ -107,19 +114,9 @@ def law_values(obj, law: str, frames, q, given) -> np.ndarray:
 
     Of a power these are its forces; of "momenta", "motion", "inertia" and "drag" the coenergy or content alone.
     """
-    if law == "energy":
-        energy = number(obj, "energy", frames, q)
-        return np.array(
-            [energy + (number(obj, "gravity_energy", frames, q, given) if obj.defines("gravity_energy") else 0)]
-        )
     if law == "power":
         return exerted(obj, frames, q, given[len(given) // 2 :])
-    if law not in ("constraint", "measure"):
-        moved, rates = moving(frames, given[: 6 * len(frames) + len(q)])
-        if law == "flow_constraint":
-            return numbers(obj, law, moved, q, rates)
-        return np.array([number(obj, CALLED.get(law, law), moved, q, rates)])
-    found = numbers(obj, law, frames, q)
+    found = np.atleast_1d(asked(obj, law, functools.partial(numbers, obj), frames, q, given))
     if law == "constraint" and len(found) != len(given):
         raise ModelError(
             f"{obj.label}: its constraint has shape {found.shape} here and ({len(given)},) elsewhere; expected as many residuals "
@@ -141,19 +138,28 @@ def exerted(obj, frames, q, actual) -> np.ndarray:
 
     def power(virtual: np.ndarray) -> float:
         moved, rates = moving(frames, virtual)
-        return number(obj, "power", moved, q, rates, given)
+        return numbers(obj, "power", moved, q, rates, given)
 
-    forces = np.array([power(unit) for unit in np.eye(n)])
-    direction = 1.5 - np.arange(n) / n
-    nothing, some = power(0.0 * direction), power(direction)
-    terms = direction * forces
-    if abs(nothing) > _LINEAR * np.abs(terms).sum() or abs(some - terms.sum()) > _LINEAR * np.abs(terms).sum():
+    forces, (nothing, some, expected), wrong = linear(power, n)
+    if wrong:
         raise ModelError(
             f"{obj.label}: its power is {nothing:.6g} W without velocities and {some:.6g} W with all, where its terms add up to "
-            f"{terms.sum():.6g}; expected a power linear in the velocities of frames and in v; take velocities that forces "
+            f"{expected:.6g}; expected a power linear in the velocities of frames and in v; take velocities that forces "
             "depend on from given.frames and given.v"
         )
     return forces
+
+
+def linear(law: Callable, n: int) -> tuple[np.ndarray, tuple, np.ndarray]:
+    """Rows (..., n) of a law (...) that is linear in n velocities; where it is not is told last.
+
+    Between them are its values without velocities and with all of them, and what the terms of the rows add up to.
+    """
+    direction = np.arange(n) / n - 1.5  # against the units of the rows, which tells sizes from numbers
+    nothing, some = law(np.zeros(n)), law(direction)
+    rows = np.stack([law(unit) for unit in np.eye(n)], axis=-1)
+    off = np.maximum(np.abs(nothing), np.abs(some - rows @ direction))
+    return rows, (nothing, some, rows @ direction), off > _LINEAR * (np.abs(rows) @ np.abs(direction))
 
 
 def somewhere(obj) -> list[FramePose]:
@@ -171,6 +177,11 @@ def directions(n: int) -> np.ndarray:
     found = np.concatenate([own, -own])
     found.setflags(write=False)
     return found
+
+
+def regular(slopes: np.ndarray) -> np.ndarray:
+    """Derivatives without what is left of vanishing ones at speeds that are not quite zero."""
+    return np.where(np.abs(slopes) <= VANISHED, 0.0, slopes)
 
 
 def stiffness_of(forces: np.ndarray, slopes: np.ndarray, frames: int) -> np.ndarray:

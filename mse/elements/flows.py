@@ -18,11 +18,7 @@ import numpy as np
 from ..errors import ModelError
 from ..validation.arguments import shown
 from .base import MObject
-from .differentiation import FramePose, moving, numbers, somewhere
-
-# Relative to the terms of a row: above rounding of their sum, far below any other law.  tests/elements/test_flows.py passes from
-# 1e-13 to 1e-3.
-_LINEAR = 1e-9
+from .differentiation import FramePose, linear, moving, numbers, somewhere
 
 
 def flow_rows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:
@@ -30,26 +26,27 @@ def flow_rows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.nd
     n = 6 * len(frames) + len(q)
     if not obj.defines("flow_constraint"):
         return np.zeros((0, n))
-    still = _flows(obj, frames, q, np.zeros(n))
-    columns = [_flows(obj, frames, q, unit) for unit in np.eye(n)]
-    direction = (1.5 - np.arange(n) / n) * (-1.0) ** np.arange(n)
-    together = _flows(obj, frames, q, direction)
-    for found in (*columns, together):
-        if found.shape != still.shape:
+    count = len(_flows(obj, frames, q, np.zeros(n)))
+
+    def law(rates: np.ndarray) -> np.ndarray:
+        found = _flows(obj, frames, q, rates)
+        if len(found) != count:
             raise ModelError(
-                f"{obj.label}: its flow_constraint has shape {found.shape} at some velocities and {still.shape} without any; "
+                f"{obj.label}: its flow_constraint has shape {found.shape} at some velocities and ({count},) without any; "
                 "expected as many rows everywhere"
             )
-    rows = np.stack(columns, axis=1)
-    terms = np.abs(rows) @ np.abs(direction)
-    for r, expected in enumerate(rows @ direction):
-        if max(abs(still[r]), abs(together[r] - expected)) > _LINEAR * terms[r]:
-            raise ModelError(
-                f"{obj.label}: row {r} of its flow_constraint is {still[r]:.6g} at zero velocity and "
-                f"{together[r]:.6g} at other velocities, where its terms add up to {expected:.6g}; expected rows that "
-                "are linear in the velocities of frames and in v, and zero at rest; hold positions by "
-                "constraint(frames, q)"
-            )
+        return found
+
+    rows, values, wrong = linear(law, n)
+    if wrong.any():
+        r = int(wrong.argmax())
+        still, together, expected = (x[r] for x in values)
+        raise ModelError(
+            f"{obj.label}: row {r} of its flow_constraint is {still:.6g} at zero velocity and "
+            f"{together:.6g} at other velocities, where its terms add up to {expected:.6g}; expected rows that "
+            "are linear in the velocities of frames and in v, and zero at rest; hold positions by "
+            "constraint(frames, q)"
+        )
     return rows
 
 

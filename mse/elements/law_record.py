@@ -12,10 +12,9 @@ from ..numerics.program import Program
 from ..numerics.record import Expansion, Record, Unrecordable
 from ..numerics.recorder import Recorded, nodes_of
 from ..validation.arguments import LARGEST
-from .differentiation import CALLED, FramePose, Given, moving
+from .differentiation import CALLED, OF_PLACES, FramePose, Given, asked, moving
 
 MATRICES = ("mass_matrix", "damping_matrix")
-OF_PLACES = ("energy", "constraint", "measure")  # all other laws are of velocities
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -81,12 +80,7 @@ class Law:
         before = dict(vars(shadow))
         weights = [record.zero] * shape.values
 
-        if law == "energy":
-            total = shadow.energy(frames, q)
-            if obj.defines("gravity_energy"):
-                total = total + shadow.gravity_energy(frames, q, Recorded(record, given))
-            self.values, weights = _nodes(record, total), [record.one]
-        elif law == "power":
+        if law == "power":
             (moved, virtual), actual = (moving(frames, Recorded(record, x)) for x in np.reshape(given, (2, n)))
             (power,) = _nodes(record, shadow.power(moved, q, virtual, Given(*actual)))
             # which do not depend on virtual velocities
@@ -100,21 +94,24 @@ class Law:
             for _ in range(2 if law == "bends" else 1):
                 found = [self._dot(self._slopes(value, self._expansions), velocities) for value in found]
             self.values = found
-        elif law not in OF_PLACES:
-            moved, own = moving(frames, Recorded(record, velocities))
-            count = shape.values // (1 + n) if law == "flow_constraint" else None
-            self.values = _nodes(record, getattr(shadow, CALLED.get(law, law))(moved, q, own), count)
-            if law == "coenergy":
+        else:
+            count = {
+                "constraint": shape.values,
+                "measure": shape.values,
+                "flow_constraint": shape.values // (1 + n),
+            }.get(law)
+            found = asked(obj, law, lambda name, *of: getattr(shadow, name)(*of), frames, q, Recorded(record, given))
+            self.values = _nodes(record, found, count)
+            if law in ("constraint", "measure"):
+                weights = given
+            elif law in ("energy", "coenergy", "kinetic", "dissipation"):
                 weights = [record.one]
-            elif law in ("kinetic", "dissipation"):
-                self._expansions, weights = rates, [record.one]
+                self._expansions = rates if law in ("kinetic", "dissipation") else self._expansions
             else:
                 momenta = [slope for value in self.values for slope in self._slopes(value, rates)]
                 inertia = law in ("motion", "inertia")
                 self.values += self._inertia(momenta, velocities, given[n:], rates) if inertia else momenta
                 self.values += self._curvatures(self.values[0], rates) if law == "motion" else []
-        else:
-            self.values, weights = _nodes(record, getattr(shadow, law)(frames, q), shape.values), given
         for name, value in vars(shadow).items() if layout is not None else ():
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")

@@ -147,8 +147,7 @@ def reactions(obj: MObject, frames: Sequence) -> np.ndarray:
 def of_energy(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray, order: int) -> tuple:
     """Energy, gradient (n,) and stiffness parts (p, n, n) of an object without its power; None for orders above ``order``."""
     own_forces, own_stiffness = obj.defines("forces"), obj.defines("stiffness_parts")
-    alone = obj.defines("evaluate") or not obj.defines("power")
-    evaluated = obj.evaluate if alone else functools.partial(differentiated, obj)
+    evaluated = obj.evaluate if obj.defines("evaluate") else functools.partial(differentiated, obj)
     energy, gradient, parts = evaluated(frames, q, gravity, 0)
     asked = 2 if order == 2 and not own_stiffness else 1 if order and not own_forces else 0
     if asked:

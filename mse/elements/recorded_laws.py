@@ -15,15 +15,10 @@ from ..errors import ModelError
 from ..numerics.record import Unrecordable
 from ..validation.arguments import numbers
 from .definitions import of_mse
-from .differentiation import SLOW, differences, directions, law_values, stiffness_of
-from .law_record import OF_PLACES, OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
+from .differentiation import OF_PLACES, SLOW, differences, directions, law_values, members, stiffness_of
+from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
 from .law_sources import Source, contents, sources
 
-_LAWS = {
-    "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "measure": ("measure",), "kinetic": ("kinetic",),
-    "dissipation": ("dissipation",), "power": ("power",), "momenta": ("kinetic",), "motion": ("kinetic",),
-    "inertia": ("kinetic",), "coenergy": ("kinetic",), "drag": ("dissipation",), "flow_constraint": ("flow_constraint",),
-}  # fmt: skip
 # what a class may define that is to be used instead of its law
 _INSTEAD = {
     "energy": ("evaluate", "forces", "stiffness_parts", "kernel"),
@@ -52,7 +47,7 @@ class Laws:
         try:
             if self.changes > _MOST_CHANGES:
                 raise Unrecordable(f"reads {self.changing}, which changes again and again")
-            self.sources = [s for law in _LAWS[self.law] for s in sources(self.cls, law)]
+            self.sources = [s for law in members(self.law) for s in sources(self.cls, law)]
         except Unrecordable as error:
             self.refused = str(error)
         except Exception as error:  # whatever attributes may raise that it reads
@@ -165,7 +160,7 @@ _known: weakref.WeakKeyDictionary[type, dict[str, Laws]] = weakref.WeakKeyDictio
 
 def derived(cls: type, law: str) -> bool:
     """Whether mse takes derivatives of a law of a class: it has the law, and nothing that is to be used instead."""
-    return any(map(cls.defines, _LAWS[law])) and not any(map(cls.defines, _INSTEAD.get(law, ())))
+    return any(map(cls.defines, members(law))) and not any(map(cls.defines, _INSTEAD.get(law, ())))
 
 
 _UNREAD, _NONE = -2, -1  # an object whose records have not been looked for yet, or that has none

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ModelError, MseError
 from ..kernels import machine as m
-from ..numerics.program import CONSTANT, INPUT, MASK, NEGATE, operands, uses
+from ..numerics.program import CONSTANT, INPUT, MASK, operands, uses
 from ..numerics.record import Record, Unrecordable
 from ..validation.arguments import instance, items, mapping, refusal, shown
 from ..validation.extras import needed
@@ -140,7 +140,7 @@ def expressions(record: Record, inputs: Sequence[Expression], nodes: Sequence[in
     sp = sympy()
     rules: dict[int, Callable] = {
         m.ADD: lambda a, b: a + b, m.SUBTRACT: lambda a, b: a - b, m.MULTIPLY: lambda a, b: a * b,
-        MASK: lambda a, b: a * b, m.DIVIDE: lambda a, b: a / b, m.POWER: lambda a, b: a**b, NEGATE: lambda a: -a,
+        MASK: lambda a, b: a * b, m.DIVIDE: lambda a, b: a / b, m.POWER: lambda a, b: a**b,
         m.ARCTAN2: sp.atan2, m.SQRT: sp.sqrt, m.ABSOLUTE: sp.Abs, m.SIGN: sp.sign, m.EXP: sp.exp, m.LOG: sp.log,
         m.EXPM1: lambda a: sp.exp(a) - 1, m.LOG1P: lambda a: sp.log(1 + a), m.SIN: sp.sin, m.COS: sp.cos, m.SINH: sp.sinh,
         m.COSH: sp.cosh, m.TANH: sp.tanh, m.LESS: sp.StrictLessThan, m.LESS_EQUAL: sp.LessThan, m.EQUAL: sp.Eq,

@@ -16,7 +16,7 @@ from ..validation.arguments import LARGEST
 from ..validation.matrices import first_negative, negative
 from .base import MObject
 from .definitions import INSTEAD
-from .differentiation import SLOW, VANISHED, directions
+from .differentiation import SLOW, VANISHED, directions, regular
 from .law_record import Places, Shape, rows_of
 from .recorded_laws import Together
 
@@ -52,7 +52,7 @@ def matrices(
     values, slopes, second = _at_rest(objects, law, places, notes, flows)
     for e in np.flatnonzero(_maybe_irregular(values[:, :, 0], slopes[:, :, 0], second)) if flows is None else ():
         _refuse_irregular(objects[e], law, values[:, e, 0], slopes[:, e, 0], second[:, e])
-    found = _regular(second[0])
+    found = regular(second[0])
     if flows is None and law == "dissipation" and (e := first_negative(found)) is not None:
         _refuse_feeding(objects[e], found[e])
     return found
@@ -69,7 +69,7 @@ def damping_of_power(
     forces, _, slopes = _at_rest(objects, "power", places, notes, flows)
     for e, obj in enumerate(objects) if flows is None else ():
         _refuse_jumping(obj, forces[:, e], slopes[:, e])
-    return _regular(-slopes[0])
+    return regular(-slopes[0])
 
 
 def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | None = None) -> np.ndarray | None:
@@ -86,13 +86,8 @@ def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | No
     for k in range(len(objects[0].frame_names)):
         turn = slice(6 * k + 3, 6 * k + 6)
         found[:, turn, turn] += [cross_matrix(a) for a in momenta[:, turn]]
-    found[np.abs(found) <= VANISHED] = 0.0
+    found = regular(found)
     return found if found.any() else None
-
-
-def _regular(found: np.ndarray) -> np.ndarray:
-    """Derivatives without what is left of vanishing ones at speeds that are not quite zero."""
-    return np.where(np.abs(found) > VANISHED, found, 0.0)
 
 
 def _at_rest(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..kernels import machine as m
-from .program import MASK, NEGATE
+from .program import MASK
 
 if TYPE_CHECKING:
     from .record import Record
@@ -88,7 +88,6 @@ def _tanh_slope(r: Record, a, v):
 RULES: dict[int, Callable] = {
     m.ADD: lambda r, v, a, b, _: ([(a, r.one), (b, r.one)], []),
     m.SUBTRACT: lambda r, v, a, b, _: ([(a, r.one), (b, r.minus_one)], []),
-    NEGATE: lambda r, v, a, *_: ([(a, r.minus_one)], []),
     m.MULTIPLY: _multiply,
     MASK: _multiply,
     m.DIVIDE: _divide,

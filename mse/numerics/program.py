@@ -8,16 +8,18 @@ import numpy as np
 
 from ..kernels import machine as m
 
-# operations of a record that the machine lacks: negation, and a product that is 0 if its first factor is 0
-INPUT, CONSTANT, NEGATE, MASK = -1, -2, -3, -4
+# operations of a record that the machine lacks; the last one is a product that is 0 if its first factor is 0
+INPUT, CONSTANT, MASK = -1, -2, -3
 
-# functions of one variable that laws can call
-FUNCTIONS: dict[np.ufunc, int] = {
-    np.exp: m.EXP, np.expm1: m.EXPM1, np.log: m.LOG, np.log1p: m.LOG1P, np.sin: m.SIN, np.cos: m.COS, np.sinh: m.SINH,
-    np.cosh: m.COSH, np.tanh: m.TANH, np.absolute: m.ABSOLUTE, np.sign: m.SIGN, np.sqrt: m.SQRT,
+# operations that numpy has, too
+FUNCTIONS: dict[int, np.ufunc] = {
+    m.ADD: np.add, m.SUBTRACT: np.subtract, m.MULTIPLY: np.multiply, m.DIVIDE: np.divide, m.POWER: np.power,
+    m.LESS: np.less, m.LESS_EQUAL: np.less_equal, m.EQUAL: np.equal, m.ABSOLUTE: np.absolute, m.SIGN: np.sign, m.SQRT: np.sqrt,
+    m.EXP: np.exp, m.EXPM1: np.expm1, m.LOG: np.log, m.LOG1P: np.log1p, m.SIN: np.sin, m.COS: np.cos, m.ARCTAN2: np.arctan2,
+    m.SINH: np.sinh, m.COSH: np.cosh, m.TANH: np.tanh,
 }  # fmt: skip
 # numbers of operands of operations that do not have two
-_OPERANDS = {INPUT: 0, CONSTANT: 0, m.SELECT: 3, NEGATE: 1, **dict.fromkeys(FUNCTIONS.values(), 1)}
+_OPERANDS = {INPUT: 0, CONSTANT: 0, m.SELECT: 3} | {number: function.nin for number, function in FUNCTIONS.items()}
 
 
 class Program:
@@ -89,8 +91,8 @@ def lowered(
             columns.setdefault(node, []).append(column)
     steps = _steps(nodes, uses(nodes, columns))
     known = {v: k for k, v in enumerate(v for operation, v, _ in steps if operation == CONSTANT)}
-    values = [*(constants[v] for v in known), -1.0, 0.0]
-    minus_one, zero, most = len(known), len(known) + 1, len(values)
+    values = [*(constants[v] for v in known), 0.0]
+    zero, most = len(known), len(values)
     last = {p: k for k, (_, _, given) in enumerate(steps) for p in given}
     place, free, out = dict(known), [], []
     for k, (operation, v, given) in enumerate(steps):
@@ -101,8 +103,6 @@ def lowered(
             read = [place[p] for p in given]
             if operation == INPUT:
                 out.append((m.LOAD, to, nodes[v][1], 0, 0))
-            elif operation == NEGATE:
-                out.append((m.MULTIPLY, to, minus_one, *read, 0))
             elif operation == MASK:
                 out += [(m.MULTIPLY, to, *read, 0), (m.SELECT, to, read[0], to, zero)]
             else:

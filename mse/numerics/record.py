@@ -2,8 +2,8 @@
 
 A formula is recorded by running it once with :class:`mse.numerics.recorder.Recorded` arrays.  Equal operations become one node,
 so common subexpressions are shared.  Gradients use a reverse sweep, Hessians edge pushing (R. M. Gower, M. P. Mello, "A new
-framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), directional derivatives a forward sweep.  All
-write nodes into the same record, so derivatives can be differentiated again.  Hessians as gradients of gradients would need no
+framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251).  Both write nodes into the same record, so
+derivatives can be differentiated again.  Hessians as gradients of gradients would need no
 rules for second derivatives, but take 1.6 times as many operations (13 variables: 1424 in place of 877).
 
 Why not a library (``benchmarks/derivatives.py``: energy, 12 slopes and 78 second derivatives of 1,000 elements between two
@@ -23,19 +23,13 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import machine as m
 from .derivative_rules import RULES, Curvatures, Slopes
-from .program import CONSTANT, FUNCTIONS, INPUT, MASK, NEGATE, Program, lowered
+from .program import CONSTANT, FUNCTIONS, INPUT, MASK, Program, lowered
 
 _PRODUCTS = 8  # largest power made of products: four of them are faster than a power
 MOST_NODES = 100_000  # half a second of recording, 50 MB
 # difference of two evaluations in other orders, with functions accurate to some units in the last place
 # (tests/numerics/test_record.py::test_the_rounding_of_a_formula_is_that_of_its_terms)
 _MOST_ULPS = 8.0
-
-_VALUES: dict[int, np.ufunc] = {
-    **{operation: function for function, operation in FUNCTIONS.items()},
-    m.LESS: np.less, m.LESS_EQUAL: np.less_equal, m.EQUAL: np.equal, m.POWER: np.power, m.ARCTAN2: np.arctan2,
-    m.ADD: np.add, m.SUBTRACT: np.subtract, m.MULTIPLY: np.multiply, m.DIVIDE: np.divide, NEGATE: np.negative,
-}  # fmt: skip
 
 
 class Unrecordable(ModelError):
@@ -106,8 +100,8 @@ class Record:
     def function(self, operation: int, a: int, b: int = 0, c: int = 0) -> int:
         """An operation of the machine as a node; of constants its value.  Operands that it does not have are node 0, zero."""
         constants, varies = self.constants, self.varies
-        if a in constants and b in constants and operation in _VALUES:
-            value = _VALUES[operation]
+        if a in constants and b in constants and operation in FUNCTIONS:
+            value = FUNCTIONS[operation]
             with np.errstate(all="ignore"):
                 return self.constant(value(*(constants[a], constants[b])[: value.nin]))
         return self._node(operation, a, b, c, varies=varies[a] or varies[b] or varies[c])
@@ -184,7 +178,7 @@ class Record:
     def negate(self, a: int) -> int:
         if a in self._negated:
             return self._negated[a]
-        found = self.function(NEGATE, a)
+        found = self.function(m.MULTIPLY, self.minus_one, a)
         if a not in self.constants:
             self._negated[found] = a
         return found
@@ -247,20 +241,20 @@ class Record:
         operation, a, b, c = self.nodes[node]
         return RULES[operation](self, node, a, b, c) if operation in RULES else ([], [])
 
-    def gradient(self, output: int) -> dict[int, int]:
-        """Derivatives of a node by all varying nodes that it depends on, as nodes."""
+    def gradient(self, output: int, parameters: bool = False) -> dict[int, int]:
+        """Derivatives of a node by all nodes that it depends on, as nodes; by what follows from parameters alone if asked."""
         slopes = {output: self.one}
         for v in range(output, -1, -1):
             if v in slopes:
                 for p, slope in self.local(v)[0]:
-                    if self.varies[p]:
+                    if parameters or self.varies[p]:
                         slopes[p] = self.add(slopes.get(p, self.zero), self.times(slopes[v], slope))
         return slopes
 
     def by_variables(self, output: int, expansions: Mapping[int, Expansion]) -> dict[int, int]:
-        """Derivatives of a node by the variables that its inputs depend on."""
+        """Derivatives of a node by the variables that its inputs depend on, which may be parameters."""
         out: dict[int, int] = {}
-        slopes = self.gradient(output)
+        slopes = self.gradient(output, not all(self.varies[v] for v in expansions))
         for node, expansion in expansions.items():
             for i, slope in expansion.slopes.items() if node in slopes else ():
                 out[i] = self.add(out.get(i, self.zero), self.multiply(slopes[node], slope))
@@ -307,26 +301,6 @@ class Record:
             for p, slope in first:
                 slopes[p] = self.add(slopes.get(p, self.zero), self.times(slopes[v], slope))
         return {(~i, ~j): x for i, row in rows.items() for j, x in row.items() if i < 0 and j < 0 and ~i <= ~j}
-
-    def along(self, outputs: Iterable[int], direction: Mapping[int, int]) -> list[int]:
-        """Derivatives of nodes along a direction, which is given by input; components are nodes.
-
-        Inputs may be parameters; outputs may be derivatives, which gives derivatives of the next order.
-        """
-        outputs = list(outputs)
-        slopes = dict(direction)
-        for v in range(max(outputs) + 1):
-            operation, a, b, c = self.nodes[v]
-            if operation in (INPUT, CONSTANT) or not {a, b, c} & slopes.keys():
-                continue
-            total = self.zero
-            for p, slope in self.local(v)[0]:
-                # a masked product is 0 wherever its first factor is
-                given = (slope, slopes.get(p)) if operation == MASK and p == b else (slopes.get(p), slope)
-                total = total if None in given else self.add(total, self.times(*given))
-            if total != self.zero:
-                slopes[v] = total
-        return [slopes.get(node, self.zero) for node in outputs]
 
     def rounding(self, output: int) -> int:
         """A node with the rounding of another: how much two evaluations of it may differ, from all its terms."""

@@ -189,8 +189,7 @@ def matmul(a, b):
 
 
 _UFUNCS: dict[np.ufunc, Callable] = {
-    **{function: _operation(number) for function, number in FUNCTIONS.items()}, np.arctan2: _operation(m.ARCTAN2),
-    np.less: _operation(m.LESS), np.less_equal: _operation(m.LESS_EQUAL), np.equal: _operation(m.EQUAL),
+    **{function: _operation(number) for number, function in FUNCTIONS.items()},
     np.negative: _by_nodes(Record.negate), np.add: _by_nodes(Record.add), np.subtract: _by_nodes(Record.subtract),
     np.divide: _by_nodes(Record.divide), np.power: _by_nodes(_power), np.float_power: _by_nodes(_power),
     **dict.fromkeys((np.multiply, np.logical_and, np.bitwise_and), _by_nodes(Record.multiply)),

@@ -205,3 +205,31 @@ def test_a_voice_coil_flows_and_does_not_drift(coil):
     currents = np.linalg.solve([[L, MUTUAL], [MUTUAL, L2]], [[0, -BL, -R, 0], [0, 0, 0, -R2]])
     rates = np.linalg.eigvals(np.vstack([z, v, currents]))
     np.testing.assert_allclose(np.sort(modes.eigenvalues.real), np.sort(rates[rates.imag >= 0].real), rtol=1e-9)
+
+
+def test_forces_of_its_own_beside_a_coenergy_of_currents():
+    """An inductor on a capacitor, and a spring to a fixed point, whose energy and forces are both given."""
+
+    class Tank(mse.MObject):
+        frame_names = ("0",)
+        coordinate_names = (mse.coordinate("charge", unit="C"),)
+        parts = ("elastic",)
+
+        def energy(self, frames, q):
+            return 0.5 * 4.0 * q[0] ** 2 + 0.5 * 30.0 * frames[0].o @ frames[0].o
+
+        def forces(self, frames, q, gravity):
+            return -np.concatenate([30.0 * frames[0].o, np.zeros(3), [4.0 * q[0]]])
+
+        def kinetic(self, frames, q, v):
+            return 0.5 * 2.0 * v[0] ** 2
+
+    system = mse.MSystem("tank", gravity=(0, 0, -9.81))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
+    system.add(mse.Bushing("seat", stiffness=30.0), between=(body, system.ground))
+    system.add(Tank("tank"), between=(body,))
+    point = system.find_working_point()
+    np.testing.assert_allclose(point.poses["body.center"].o, [0.0, 0.0, -9.81 / 60.0], atol=1e-12)
+    found = np.unique((2 * np.pi * point.linearize().modes().frequencies_hz) ** 2)
+    for square in (4.0 / 2.0, 60.0):  # of the circuit, and of displacements
+        assert np.abs(found - square).min() < 1e-9 * square

@@ -54,6 +54,7 @@ def test_rows_of_both_frames_and_an_internal_coordinate():
 BAD = {
     "a square": (lambda f, v: f[0].v[0] ** 2, ["row 0 of its flow_constraint", "linear in the velocities"]),
     "a speed": (lambda f, v: [f[0].v[1], np.linalg.norm(f[0].v)], ["row 1", "linear in the velocities"]),
+    "a size": (lambda f, v: np.abs(f[0].v[0]), ["row 0", "linear in the velocities"]),
     "a product": (lambda f, v: f[0].v[0] * f[0].w[2], ["row 0", "terms add up to 0"]),
     "a position": (lambda f, v: f[0].v[0] + 0.1, ["is 0.1 at zero velocity", "constraint(frames, q)"]),
     "no number": (lambda f, v: "none", ["its flow_constraint is 'none'", "real numbers"]),

@@ -195,6 +195,7 @@ def test_what_feeds_makes_motions_grow_or_is_held_by_dampers(gain, damping):
 BAD = {
     "quadratic": (lambda f, g: f.v @ f.v, ["its power is 0 W without velocities", "linear in the velocities", "given.frames"]),
     "constant": (lambda f, g: 2.0 + f.v[0], ["its power is 2 W without velocities"]),
+    "a speed": (lambda f, g: np.abs(f.v[0]), ["its power is 0 W without velocities", "linear in the velocities"]),
     "no number": (lambda f, g: f.v, ["shape (3,)"]),
     "failing": (lambda f, g: f.speed, ["power failed", "power(frames, q, v, given)"]),
     "dry friction": (lambda f, g: -3.0 * np.sign(g.v[0]) * f.v[0], ["on frame 0.dx at rest, and no slope", "round off"]),

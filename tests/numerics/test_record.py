@@ -71,9 +71,8 @@ def test_third_derivatives_along_a_direction():
     record, (x, y), node = recorded(lambda v: v[0] ** 3 * v[1] + np.sin(v[0] * v[1]), 2)
     expansions = {x: Expansion({0: record.one}), y: Expansion({1: record.one})}
     second = record.hessian(int(node), expansions)
-    third = record.along(
-        [second[0, 0], second[0, 1], second[1, 1]], {x: record.constant(0.3), y: record.constant(-2.0)}
-    )
+    direction = {x: Expansion({0: record.constant(0.3)}), y: Expansion({0: record.constant(-2.0)})}
+    third = [record.by_variables(second[i], direction)[0] for i in ((0, 0), (0, 1), (1, 1))]
     a, b = 0.7, 1.3
     found = record.program(third).run(np.array([[a, b]]))[0]
     s, c = np.sin(a * b), np.cos(a * b)
@@ -86,9 +85,9 @@ def test_third_derivatives_along_a_direction():
 def test_third_derivatives_where_something_is_selected():
     """Where the first factor of a masked product crosses zero its slope still counts."""
     record, (x,), node = recorded(lambda v: np.where(v[0] > -1.0, v[0] ** 4, 0.0), 1)
-    second = record.hessian(int(node), {x: Expansion({0: record.one})})[0, 0]
-    (third,) = record.along([second], {x: record.one})
-    (fourth,) = record.along([third], {x: record.one})
+    by_x = {x: Expansion({0: record.one})}
+    third = record.by_variables(record.hessian(int(node), by_x)[0, 0], by_x)[0]
+    fourth = record.by_variables(third, by_x)[0]
     found = record.program([third, fourth]).run(np.array([[0.0], [0.5]]))
     np.testing.assert_allclose(found, [[0.0, 24.0], [12.0, 24.0]], rtol=1e-14)
 
@@ -102,7 +101,7 @@ def test_derivatives_by_parameters():
     total = k * (np.sqrt(1.0 + u * u) - rest) ** p
     slope = record.by_variables(int(total.nodes), {x: Expansion({0: record.one})})[0]
     assert record.varies[slope] and not record.varies[parameters[0]]
-    changes = [record.along([slope], {v: record.one})[0] for v in parameters]
+    changes = [record.by_variables(slope, {v: Expansion({0: record.one})})[0] for v in parameters]
     found = record.program(changes).run(np.array([[2.0, 3.0, 1.2, 2.5]]))[0]
     r = np.sqrt(5.0)
     d, n = r - 1.2, 2.0 / r
@@ -130,7 +129,7 @@ def test_angle_over_sine_and_its_derivatives(c):
     (x,) = record.inputs(1, 0)
     nodes = [record.function(machine.ANGLE, x, record.zero)]
     for _ in range(4):
-        nodes += record.along(nodes[-1:], {x: record.one})
+        nodes.append(record.by_variables(nodes[-1], {x: Expansion({0: record.one})})[0])
     found = record.program(nodes).run(np.array([[c]]))[0]
     z = (1 - c) / 2
     expected = [
