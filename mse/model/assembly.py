@@ -19,16 +19,14 @@ import scipy.sparse as sp
 
 from ..elements import laws
 from ..errors import ModelError
-from ..kernels.assembling import add_forces, add_slopes, add_terms, shift_to_reference
+from ..kernels.assembling import add_forces, add_slopes, shift_to_reference
 from ..numerics.factor import Factors
-from ..numerics.precision import EPS
 from .carriers import Carriers
 from .configuration import Configuration
 from .groups import ALL, Group, alike, joined
 from .pattern import Nodes, Pattern, Rows, Sum, forceful
+from .stiffness_terms import StiffnessTerms
 from .topology import Topology
-
-_ROUNDED_ARM = np.sqrt(EPS)  # of a position: an arm that may be its rounding
 
 # K.  With 200 and 3,000 tests/elements/test_heat.py passes.
 _ROOM = 300.0
@@ -115,10 +113,14 @@ class Assembly:
         """
         found = g.evaluate(at, order, load_factor, part, summed=summed, follower_factor=follower_factor)
         energy, gradient, stiffness = found
-        shift_to_reference(self._levers(g, at, part), order, gradient, stiffness)
+        shift_to_reference(self.levers(g, at, part), order, gradient, stiffness)
         return energy, gradient, stiffness
 
-    def _levers(self, group: Group, at: Configuration, part: slice = ALL) -> np.ndarray:
+    def bodies_of(self, group: Group) -> np.ndarray:
+        """Numbers (E, F) of the bodies that the frames of elements are on."""
+        return self._bodies[group.numbers]
+
+    def levers(self, group: Group, at: Configuration, part: slice = ALL) -> np.ndarray:
         """Vectors from bodies' reference points to the frames of elements on them (E, F, 3)."""
         frames, bodies = group.frames[part], self._bodies[group.numbers][part]
         return at.o.take(frames, axis=0) - at.reference.take(bodies, axis=0)
@@ -237,7 +239,7 @@ class Assembly:
         residual, entries = np.zeros(self.constraint_count + 1), np.zeros(len(rows.indices) + 1)
         for g, numbers, places in zip(self.bound, rows.numbers, rows.places, strict=True):
             residual[numbers], slopes, _ = g.constrain(at, np.zeros(numbers.shape), 1)
-            add_slopes(self._levers(g, at), places, slopes, entries)
+            add_slopes(self.levers(g, at), places, slopes, entries)
         return residual[:-1], entries[:-1]
 
     def constraints(self, at: Configuration) -> tuple[np.ndarray, sp.csr_matrix]:
@@ -247,13 +249,11 @@ class Assembly:
 
     def reaction_stiffness(self, at: Configuration, multipliers: np.ndarray) -> dict[int, np.ndarray]:
         """``d(G^T multipliers)/dx`` (E, 1, n, n) by group number, about the bodies' reference points; ``multipliers`` (m,)."""
-        found = self._reaction_stiffness(at, multipliers)
+        found = self.reactions(at, multipliers)
         shifted = ((g, self._shifted(g, at, f, k)) for g, f, k in found)
         return {k: stiffness[part] for g, stiffness in shifted for k, part in zip(g.numbers, g.slices, strict=True)}
 
-    def _reaction_stiffness(
-        self, at: Configuration, multipliers: np.ndarray
-    ) -> Iterator[tuple[Group, np.ndarray, np.ndarray]]:
+    def reactions(self, at: Configuration, multipliers: np.ndarray) -> Iterator[tuple[Group, np.ndarray, np.ndarray]]:
         """Groups with constraints, their reactions (E, n) and the stiffness (E, 1, n, n) of these, at frames."""
         rows = self.constraint_pattern.numbers if self.constraint_count else ()
         for g, numbers in zip(self.bound, rows, strict=True):
@@ -263,13 +263,13 @@ class Assembly:
 
     def _shifted(self, g: Group, at: Configuration, gradient: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
         """Move a stiffness (E, 1, n, n) in place from frames to the bodies' reference points."""
-        shift_to_reference(self._levers(g, at), 2, gradient, stiffness)
+        shift_to_reference(self.levers(g, at), 2, gradient, stiffness)
         return stiffness
 
     def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: the stiffness by which their reactions turn with the frames."""
         total = Sum(self.pattern)
-        for g, f, k in self._reaction_stiffness(at, multipliers):
+        for g, f, k in self.reactions(at, multipliers):
             total.add(g.numbers, self._shifted(g, at, f, k))
         return total.by_columns()
 
@@ -320,18 +320,24 @@ class Assembly:
         strength: float = 1.0,
         load_factor: float = 1.0,
         follower_factor: float = 1.0,
+        terms: StiffnessTerms | None = None,
     ) -> tuple[float, float, np.ndarray, np.ndarray, sp.csc_matrix | None]:
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
         ``strength`` scales everything except weights of rigid bodies and other loads, ``load_factor`` scales weights and loads,
         ``follower_factor`` scales forces without an energy.  An energy that is not finite is returned as NaN.
+        ``terms`` take the elements that the stiffness is added up from.
         """
         sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
         stiffness = Sum(self.pattern) if order == 2 else None
         for g, rows in zip(self.joined, self._joined_rows, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(order):
-                e, f, k = self.evaluate(g, at, order, load_factor, part, summed=True, follower_factor=follower_factor)
+                e, f, k = g.evaluate(at, order, load_factor, part, summed=True, follower_factor=follower_factor)
+                levers = self.levers(g, at, part)
+                if terms is not None:
+                    terms.take(g, part, levers, f, k)
+                shift_to_reference(levers, order, f, k)
                 weights = None if factor == 1.0 else np.array([[factor]])
                 if follower_factor != 1.0:
                     share = np.where(g.without_energy[part], follower_factor, 1.0)[:, None]
@@ -352,7 +358,7 @@ class Assembly:
             apart = np.kron(against_first, np.eye(3, 6))
             own[: 6 * nodes, : 6 * nodes] = apart.T @ apart
             matrices = np.broadcast_to(own, (count, 1, *own.shape)).copy()
-            shift_to_reference(self._levers(g, at), 2, np.zeros((count, len(own))), matrices)
+            shift_to_reference(self.levers(g, at), 2, np.zeros((count, len(own))), matrices)
             total.add(g.numbers, matrices)
         return total.by_columns()
 
@@ -369,7 +375,7 @@ class Assembly:
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(2):
                 _, f, k = g.evaluate(at, 2, load_factor, part, summed=True)
-                frames, levers = g.frames[part], np.abs(self._levers(g, at, part))
+                frames, levers = g.frames[part], np.abs(self.levers(g, at, part))
                 places = np.ones((*frames.shape, 6))
                 places[..., :3] = outermost[frames][..., None]
                 places = np.hstack([places.reshape(len(frames), -1), np.abs(at.q[g.internal[part]])])
@@ -380,34 +386,6 @@ class Assembly:
                     six[..., 3 + a] += levers[..., b] * six[..., c] + levers[..., c] * six[..., b]
                 add_forces(factor, rows[part], 1, np.zeros(len(frames)), terms, sums, out, unused)
         return out
-
-    def stiffness_terms(
-        self, at: Configuration, multipliers: np.ndarray, factors: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    ) -> tuple[sp.csc_matrix, np.ndarray]:
-        """Sum (n, n) of the absolute terms in the stiffness of elements and reactions, and the arms (bodies,) of their forces.
-
-        Rounding of K is a few eps of this sum, whatever cancels: within an element, in ``T^T K T`` by the arms, or between
-        elements. The arm of a body is a mean weighted by stiffness; joints contribute their longest arm.
-        """
-        total, of_elements, of_joints = Sum(self.pattern), *np.zeros((2, 3, self.bodies))
-        strength, load_factor, follower_factor = factors
-
-        def add(g: Group, part: slice, f: np.ndarray, k: np.ndarray, sums: np.ndarray, factor: float = 1.0) -> None:
-            places, bodies = self.pattern.places(g.numbers)[part], self._bodies[g.numbers][part]
-            positions = self._levers(g, at, part), at.o, g.frames[part]
-            width = self.pattern.widths[g.numbers[0]]
-            add_terms(*positions, factor, _ROUNDED_ARM, f, k, bodies, sums, width, places, total.data)
-
-        for g in self.joined:
-            factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
-            for part in g.portions(2):
-                _, f, k = g.evaluate(at, 2, load_factor, part, summed=True, follower_factor=follower_factor)
-                add(g, part, f, k, of_elements, factor)
-        for g, f, k in self._reaction_stiffness(at, multipliers):
-            add(g, ALL, f, k, of_joints)
-        held, square, _ = of_elements + of_joints
-        mean = np.sqrt(square / np.where(held > 0.0, held, 1.0))
-        return total.by_columns(), np.maximum(mean, of_joints[2])
 
     def loads(self, at: Configuration) -> np.ndarray:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""

@@ -23,6 +23,7 @@ from .assembly import Assembly
 from .configuration import Configuration, State
 from .flow_constraints import FlowConstraints, flow_constraints
 from .initial_poses import initial_poses
+from .stiffness_terms import StiffnessTerms
 
 _BY_POSITIONS = "frame_poses", "constraint_entries", "slopes"  # these depend on positions only
 _BY_MEASURE = "distances", "constraints"  # these also depend on the measure of steps
@@ -121,6 +122,7 @@ class Evaluation:
         targets: np.ndarray | None = None,
     ):
         self.assembly, self.state, self.factors, self.targets = assembly, state, factors, targets
+        self._terms: StiffnessTerms | None = None
         if measure is not None:
             self.measure = measure
         if frames is not None:
@@ -156,9 +158,10 @@ class Evaluation:
 
     def _known_by(self, new: Evaluation, names: tuple[str, ...]) -> Evaluation:
         """Give another evaluation what this one has computed under some names."""
+        known, own = vars(self), vars(new)
         for name in names:
-            if name in vars(self):
-                setattr(new, name, vars(self)[name])
+            if name in known:
+                own[name] = known[name]
         return new
 
     # -- positions --------------------------------------------------------------------------------------------
@@ -184,6 +187,11 @@ class Evaluation:
         """Energy and forces of all elements, and their stiffness for order 2."""
         return Total(*self.assembly.total(self.configuration, order, *self.factors))
 
+    def total_with_terms(self, *, at_once: bool = False) -> Total:
+        """:meth:`total` of order 2, which takes elements along for :meth:`stiffness_terms`; see :class:`.StiffnessTerms`."""
+        self._terms = StiffnessTerms(self.assembly, self.configuration, self.factors, at_once=at_once)
+        return Total(*self.assembly.total(self.configuration, 2, *self.factors, terms=self._terms))
+
     def with_reactions(self, stiffness: sp.csc_matrix, multipliers: np.ndarray) -> sp.csc_matrix:
         """A stiffness of all elements plus that of reactions, which has the same pattern, for multipliers (m,)."""
         if not self.assembly.constraint_count:
@@ -208,8 +216,10 @@ class Evaluation:
         return self.assembly.force_terms(self.configuration, *self.factors[:2])
 
     def stiffness_terms(self, multipliers: np.ndarray) -> tuple[sp.csc_matrix, np.ndarray]:
-        """Sum (n, n) of the absolute terms of the stiffness, and their arms; see :meth:`.Assembly.stiffness_terms`."""
-        return self.assembly.stiffness_terms(self.configuration, multipliers, self.factors)
+        """Sum (n, n) of the absolute terms of the stiffness, and their arms; see :meth:`.StiffnessTerms.summed`."""
+        if self._terms is None:
+            self._terms = StiffnessTerms(self.assembly, self.configuration, self.factors)
+        return self._terms.summed(multipliers)
 
     def refuse_undefined(self) -> None:
         """Raise an error for the first element whose energy or derivatives are not finite here."""

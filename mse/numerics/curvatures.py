@@ -87,14 +87,16 @@ def classify(
         a = k.toarray()
         a = 0.5 * (a + a.T)
         weight = 1.0 / np.sqrt(noise)
-        within = np.eye(n) if allowed is None else _within(weight, allowed)
-        if within is None:
-            # what moves no stiff coordinate has exact zeros there
-            return _sorted(a, noise, cleared(in_echelon(allowed.basis, weight)), None)
-        inner = a * weight * weight[:, None]
-        if _surely_positive(inner if allowed is None else within.T @ inner @ within, n):
+        inner, within = a * weight * weight[:, None], None
+        if allowed is not None:
+            within = _within(weight, allowed)
+            if within is None:
+                # what moves no stiff coordinate has exact zeros there
+                return _sorted(a, noise, cleared(in_echelon(allowed.basis, weight)), None)
+            inner = within.T @ inner @ within
+        if _surely_positive(inner, n):
             return Curvatures.none(n)
-        return _sorted(a, noise, weight[:, None] * within, None)
+        return _sorted(a, noise, np.diag(weight) if within is None else weight[:, None] * within, None)
     search = _Search(k, noise, bodies, allowed, Factors() if factors is None else factors)
     found = search.small()
     return Curvatures.none(n) if found is None else _sorted(k, noise, found, search)
@@ -301,6 +303,8 @@ def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> tuple[sp.csc
     to be searched for.
     """
     n = k.shape[0]
+    if first == n:
+        return no_columns(n), np.zeros(0, dtype=int)
     without = np.ones(n, dtype=bool)
     without[:first] = False
     without[k.indices[k.data != 0.0]] = False

@@ -46,12 +46,17 @@ _NEARLY = 10.0
 LEAST_RADIUS = SPACING
 
 
+def balances_loads(merit: MeritFunction, point: Point) -> bool:
+    """Whether every coordinate balances to a fraction of the loads there."""
+    return bool((np.abs(point.gradient) <= RESIDUAL * merit.balancing(point)).all())
+
+
 @kept_by_point
 def balanced(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances as well as positions in double precision allow."""
     left = np.abs(point.gradient)
     enough = RESIDUAL * merit.balancing(point)
-    beside_loads = bool((left <= enough).all())
+    beside_loads = balances_loads(merit, point)
     if not beside_loads and np.abs(merit.scaled(point)[1]).max(initial=0.0) > _most_rounding(merit, point):
         return False
     if merit.bears_nothing(point):

@@ -231,7 +231,7 @@ class MeritFunction:
 
     def evaluated(self, here: Evaluation, order: int) -> Point:
         """The same of this system in a state, of which something may be known already."""
-        energy, size, gradient, load, k = here.total(order)
+        energy, size, gradient, load, k = here.total_with_terms() if order == 2 else here.total(order)
         # at the free end of what is heavy and elastic, its forces cancel within one element
         load = load + abs(self.stage.load_factor) * self.weights
         tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
@@ -258,12 +258,13 @@ class MeritFunction:
             gradient[gradient.size - self.topology.internal + steady.coordinates] = 0.0
         return Point(here, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers, distance)
 
-    def stiffened(self, point: Point) -> Point:
-        """The same point with its stiffness."""
+    def stiffened(self, point: Point, *, terms: bool = False) -> Point:
+        """The same point with its stiffness; ``terms``: with its terms, too, which a judgment of its stability asks for."""
         if point.stiffness is not None:
             return point
         here = self._at(point)
-        return replace(point, stiffness=here.with_reactions(here.total(2).stiffness, point.multipliers))
+        found = here.total_with_terms(at_once=terms).stiffness
+        return replace(point, here=here, stiffness=here.with_reactions(found, point.multipliers))
 
     def _at(self, point: Point) -> Evaluation:
         """This system at a point, which may be one of another system."""

@@ -31,6 +31,7 @@ from .equilibrium import (
     STALLED,
     at_rounding,
     balanced,
+    balances_loads,
     beyond_rounding,
     coarseness,
 )
@@ -231,7 +232,7 @@ class Search:
             accepted, radius = method.judge(merit, point, trial, step, radius)
         straight = accepted and trial is first
         if accepted:
-            point = merit.stiffened(trial)
+            point = merit.stiffened(trial, terms=balances_loads(merit, trial))  # if so, it is likely the last point
             notes = notes or _buckled(merit, state.point, step.sideways)
         length = _largest(step.p) if accepted else 0.0
         state = state.tried(accepted, length, point=point, radius=radius, straight=straight, notes=notes)
