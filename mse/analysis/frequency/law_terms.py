@@ -117,11 +117,11 @@ class AtFrequencies(NamedTuple):
         by_groups = (a.reshape(-1, WIDTH, a.shape[1]).transpose(0, 2, 1) for a in (answers, sizes, squares))
         return Products([], *by_groups), values
 
-    def complete(self, read: np.ndarray, at: slice) -> np.ndarray:
-        """Products of rows and solutions (groups, rows, border, 8) at frequencies ``at``; ``read`` has the rows of laws last."""
+    def complete(self, read: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Products of rows and solutions (groups, rows, border, 8) of groups ``of``; ``read`` has the rows of laws last."""
         law, row = np.divmod(self.of._rows[self.of._below], self.of._height)
         count = read.shape[1] - len(row)
-        weights = self.weights[at].reshape(len(read), WIDTH, -1)
+        weights = self.weights.reshape(-1, WIDTH, self.weights.shape[1])[of]
         for k, (number, to) in enumerate(zip(law, row - self.of._bound, strict=True)):
             read[:, to] += weights[:, None, :, number] * read[:, count + k]
         return read[:, :count]

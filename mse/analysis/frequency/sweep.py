@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +20,7 @@ from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
 from .equations import MembersAdd, Polynomial
 from .law_terms import AtFrequencies, LawTerms
+from .pieces import shared
 from .readings import Readings
 from .stiffening import Stiffened, Stiffening, in_short_rows
 
@@ -182,40 +179,41 @@ class Sweep:
         good = np.zeros(len(w), dtype=bool)
         for first in range(0, len(w), at_once):
             ascending = order[first : first + at_once]
-            groups = -(-len(ascending) // WIDTH)
-            rates = w[np.append(ascending, np.full(groups * WIDTH - len(ascending), ascending[-1]))]
-            rates = rates.reshape(groups, WIDTH)
+            # the last group is filled up with the last frequency
+            each = np.append(ascending, np.full(-len(ascending) % WIDTH, ascending[-1])).reshape(-1, WIDTH)
+            rates = w[each]
             known = self._known_answers(rates)
 
-            here = (ascending, rates, known, None if sums is None else sums[:, first : first + at_once])
+            here = (each, rates, known, None if sums is None else sums[:, first : first + at_once])
 
-            def take(of: slice, out: np.ndarray, squares: np.ndarray, here=here) -> None:
-                some, (at, rates, known, into) = slice(of.start * WIDTH, of.stop * WIDTH), here
-                at = at[some]
+            def take(of: np.ndarray, out: np.ndarray, squares: np.ndarray, here=here) -> None:
+                each, rates, known, into = here
                 found, fine = self._taken(rates, known, of, out)
                 if into is not None:
                     fine &= (squares[:, -1] < self._allowed**2).ravel()
-                    for k, own in enumerate(squares):
-                        eight = into[:, some][:, WIDTH * k : WIDTH * (k + 1)]
+                    for k, own in zip(of, squares, strict=True):
+                        eight = into[:, WIDTH * k : WIDTH * (k + 1)]
                         eight[:] = own[:-1, : eight.shape[1]]
-                values[at], good[at] = found[: len(at)], fine[: len(at)]
+                at = each[of].ravel()
+                values[at], good[at] = found, fine
 
             say = tell and (lambda done, first=first: tell(min(first + done, len(w))))
             if self._run(rates, known, threads, take, say):
                 raise Stopped(values, good)
         return values, good
 
-    def _taken(self, rates: np.ndarray, known: _Known, of: slice, out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _taken(
+        self, rates: np.ndarray, known: _Known, of: np.ndarray, out: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Responses (f, outputs, inputs), and which (f,) pass the check, from ``out`` of the compiled sweep for groups ``of``."""
         border, few, many = self._border, self._few, self._many
         square = border * (border + 1) // 2
-        by_frequency = slice(of.start * WIDTH, of.stop * WIDTH)
         i, k = np.tril_indices(border)
         last, own = out[:, square - border : square], out[:, np.flatnonzero(i == k)[:few]]
         if self._keep:
             read = out[:, square:].reshape(len(out), len(self._read[0]) - 1, border, WIDTH)
             if known.laws is not None:
-                read = known.laws.complete(read, by_frequency)
+                read = known.laws.complete(read, of)
             values, answers = read[:, :, :few], np.concatenate([last[:, -1:], last[:, :few], read[:, :, -1]], axis=1)
         else:
             values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(-1, many, few, WIDTH)
@@ -226,6 +224,7 @@ class Sweep:
         if known.stiffened is not None:
             known.stiffened.complete(values, np.repeat(known.part[of], WIDTH))
         if known.blocks is not None:
+            by_frequency = (of[:, None] * WIDTH + np.arange(WIDTH)).ravel()
             direct = known.blocks.direct
             values = values + (direct[by_frequency] if np.ndim(direct) else direct)
             good &= known.blocks.symmetric[by_frequency]
@@ -296,7 +295,9 @@ class Sweep:
         each = [0, 2, 3]
         return times(values, x), times(sizes, scale)[:, :, each], times(sizes**2, scale**2)[:, :, each]
 
-    def _checked(self, rates: np.ndarray, known: _Known, of: slice, answers: np.ndarray, own: np.ndarray) -> np.ndarray:
+    def _checked(
+        self, rates: np.ndarray, known: _Known, of: np.ndarray, answers: np.ndarray, own: np.ndarray
+    ) -> np.ndarray:
         """Which frequencies (groups, 8) of the groups ``of`` have known answers right and inputs that drive no singular motion.
 
         ``x^T (Z - L D L^T) x`` over ``|x|^T |Z| |x|`` for random x measures the error of L D L^T, a residual of the matrix
@@ -344,7 +345,7 @@ class Sweep:
         return x + self.size * self._border, stack, keep, x
 
     def _run(
-        self, rates: np.ndarray, known: _Known, threads: int, take: Callable[[slice, np.ndarray, np.ndarray], None],
+        self, rates: np.ndarray, known: _Known, threads: int, take: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
         tell: Callable[[int], None] | None,
     ) -> bool:  # fmt: skip
         """Eliminate for all groups of frequencies and ``take`` the results (groups, entries, 8) of some of them at a time.
@@ -364,49 +365,50 @@ class Sweep:
         read = self._read if self._keep else (None, None, None)
         squared = known.squared
         lines = 0 if squared is None else len(squared.first)
-        bounds = self._bounds(groups, threads)
-        waiting_pieces = iter(range(len(bounds) - 1))
+        more = known.changes, known.terms
+        pieces = self._pieces(groups, threads)
+        most = max(int(np.diff(pieces).max()), int(_TAKEN / self._bytes))
         solved = np.zeros(groups, dtype=bool)
-        caller = threading.get_ident()
 
-        def work(pieces: int | None = None) -> None:
+        def work(waiting: Iterator[np.ndarray]) -> Iterator[None]:
+            """Solve pieces, and take their results when there is no room for another one's."""
             arena = aligned(entries * WIDTH, dtype)
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
-            most = int(np.diff(bounds).max()) * WIDTH
-            room, sums = np.empty(most * each, dtype=dtype), np.empty(most * lines)
-            more = known.changes, known.terms, squared and squared._replace(sums=sums)
-            for piece in islice(waiting_pieces, pieces):
-                span = bounds[piece : piece + 2]
-                sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, room, *read, scratch, *more)
-                count = int(span[1] - span[0])
-                squares = sums[: count * lines * WIDTH].reshape(count, lines, WIDTH)
-                take(slice(*span.tolist()), _answers(room[: count * each * WIDTH], each), squares)
-                solved[span[0] : span[1]] = True
-                if tell is not None and threading.get_ident() == caller:
-                    tell(WIDTH * int(np.count_nonzero(solved)))
+            room, sums = np.empty(most * each * WIDTH, dtype=dtype), np.empty(most * lines * WIDTH)
+            held: list[int] = []  # groups whose results are in the room
 
-        interrupted = False
-        with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
+            def take_held() -> None:
+                count = len(held) * WIDTH
+                squares = sums[: count * lines].reshape(len(held), lines, WIDTH)
+                take(np.array(held, dtype=np.int64), _answers(room[: count * each], each), squares)
+                held.clear()
+
             try:
-                work(1)  # compile or load before threads start
-                others = pool.map(work, [None] * (threads - 1)) if threads > 1 else ()
-                work()
-                list(others)
-                if tell is not None:
-                    tell(WIDTH * groups)
-            except KeyboardInterrupt:
-                interrupted = True
+                for piece in waiting:
+                    groups = range(*piece.tolist())
+                    if len(held) + len(groups) > most:
+                        take_held()
+                    at = len(held) * WIDTH
+                    own = squared and squared._replace(sums=sums[at * lines :])
+                    given = coefficients, check, lanes, known.part, piece
+                    sweep(arena, fronts, *where, *given, room[at * each :], *read, scratch, *more, own)
+                    held.extend(groups)
+                    solved[groups.start : groups.stop] = True
+                    yield
             finally:
-                list(waiting_pieces)  # leave no work for the other threads
-        return interrupted
+                if held:
+                    take_held()
 
-    def _bounds(self, groups: int, threads: int) -> np.ndarray:
-        """Ends of pieces of groups of frequencies that are solved one after the other."""
+        return shared(work, pieces, threads, tell and (lambda: tell(WIDTH * int(np.count_nonzero(solved)))))
+
+    def _pieces(self, groups: int, threads: int) -> np.ndarray:
+        """Pieces of groups of frequencies (p, 2), each from its first one to the one after its last."""
         pieces = max(
             _PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles),
             int(self._bytes * groups / _TAKEN),
         )  # fmt: skip
-        return np.linspace(0, groups, min(groups, pieces) + 1).astype(np.int64)
+        bounds = np.linspace(0, groups, min(groups, pieces) + 1).astype(np.int64)
+        return np.stack([bounds[:-1], bounds[1:]], axis=1)
 
     def _threads(self, frequencies: int, at_once: int) -> int:
         """As many threads as processors, work and memory allow; ModelError if there is not enough memory for one."""
