@@ -88,6 +88,8 @@ class BodiesChart:
         self._independent = np.ones(bodies.held, dtype=bool)
         self._extra = np.zeros(6 * len(bodies.model.bodies) + 2)
         self._gaps = np.zeros(4)
+        measure = bodies.equations.measure
+        self._limits = np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS])
 
     def rates(
         self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
@@ -104,12 +106,11 @@ class BodiesChart:
         self._gaps[3] = nearest
 
     def _run(self, y: np.ndarray, h: float, weights: np.ndarray, stages: range, slopes: np.ndarray) -> None:
-        b, measure = self._bodies, self._bodies.equations.measure
+        b = self._bodies
         self._gaps[3] = 1.0
-        limits = np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS])
         found = multibody.run(
             b.model, b.work, *self._poses, self._memory, self._extra, self._independent, y, h, weights, stages.start,
-            stages.stop, slopes, limits, self._gaps,
+            stages.stop, slopes, self._limits, self._gaps,
         )  # fmt: skip
         if found != GOOD:
             raise NotElementary

@@ -46,7 +46,7 @@ class NamedCoordinates:
 
     def values(self, here: Evaluation) -> np.ndarray:
         """Values (k,) in a state; angles go beyond whole turns where its memories have followed them."""
-        return np.concatenate([*(self._of(g, here)[0] for g in self._joints), here.state.q])
+        return np.concatenate([*(self._measured(g, here)[0] for g in self._joints), here.state.q])
 
     def values_and_rates(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values and rates (k,) in a state at velocities v (n,)."""
@@ -88,11 +88,18 @@ class NamedCoordinates:
     def _of(self, g: Group, here: Evaluation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (k,) of the coordinates of some joints, slopes (k, 2, 6) by the motions of both bodies, and these (k, 2)."""
         at, body = here.configuration, here.assembly.body[g.frames]
+        values, slopes, e = self._measured(g, here)
+        slopes, arms = slopes.reshape(-1, 6), (at.o[g.frames] - at.reference[body])[e]
+        slopes[:, 3:] += cross(arms.reshape(-1, 3), slopes[:, :3])
+        return values, slopes.reshape(-1, 2, 6), body[e]
+
+    @staticmethod
+    def _measured(g: Group, here: Evaluation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values (k,) of the coordinates of some joints, slopes (k, 12) by the motions of both frames, and the joint of each."""
+        at = here.configuration
         values, slopes = joint_coordinates(g.parameters, at.o[g.frames], at.U[g.frames], at.memory[g.number])
         e, r = np.nonzero(np.arange(6) < g.parameters[:, [FREE]])
-        slopes, arms = slopes[e, r].reshape(-1, 6), (at.o[g.frames] - at.reference[body])[e]
-        slopes[:, 3:] += cross(arms.reshape(-1, 3), slopes[:, :3])
-        return values[e, r], slopes.reshape(-1, 2, 6), body[e]
+        return values[e, r], slopes[e, r], e
 
 
 def intervals(times: Sequence[float], inside: np.ndarray) -> str:

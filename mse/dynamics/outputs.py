@@ -80,6 +80,8 @@ class Outputs:
         if not len(numbers):
             return np.zeros(0)
         here = self.equations.evaluation(moment.state, moment.time)
+        if numbers.max() < len(self.coordinates.names):
+            return self.coordinates.values(here)[numbers]
         values, rates = self.coordinates.values_and_rates(here, moment.v)
         found = [*values.tolist(), *rates.tolist()]
         if self._measures:
@@ -87,7 +89,7 @@ class Outputs:
         for el in self._sensors:
             found += el.obj.reading(here.configuration.frames(el.frames)).tolist()
         found += moment.v[len(moment.v) - here.assembly.topology.internal + self._flows].tolist()
-        if len(numbers) and numbers.max() >= self._without_forces:
+        if numbers.max() >= self._without_forces:
             found += self._forces(here, moment)
         return np.array(found)[numbers]
 

@@ -8,6 +8,7 @@ from scipy.linalg import expm
 import mse
 from mse import ModelError, MotionError, Pose, UnknownNameError
 from mse.dynamics import simulate
+from mse.dynamics.coordinates import NamedCoordinates
 
 
 def pendulum(damping=0.0):
@@ -60,6 +61,14 @@ def test_a_reversed_motion_returns():
 def test_angles_of_joints_go_beyond_whole_turns():
     motion = pendulum().simulate(duration=1.0, dt=0.5, initial={"hinge.angle'": 30.0}, rtol=1e-6)
     assert motion["hinge.angle"][-1] > 4 * np.pi
+
+
+def test_coordinates_alone_take_no_rates_and_equal_those_among_all_outputs(monkeypatch):
+    run = {"duration": 1.0, "dt": 0.1, "initial": {"hinge.angle": 1.5}}
+    whole = pendulum().simulate(**run)
+    monkeypatch.setattr(NamedCoordinates, "values_and_rates", None)  # whoever asks for rates fails
+    alone = pendulum().simulate(**run, outputs=["hinge.angle"])
+    np.testing.assert_array_equal(alone["hinge.angle"], whole["hinge.angle"])
 
 
 def test_small_motions_differ_from_the_linear_model_by_the_square_of_their_size():
