@@ -1,6 +1,7 @@
 """Rigid bodies on joints in compiled code (:mod:`mse.kernels.multibody`): rates at coordinates of a chart, constraints restored.
 
-Other elements and inputs exert their forces in Python.  Systems with other masses or constraints have no such code.
+Springs along lines are there, too; other elements and inputs exert their forces in Python.  Systems with other masses or
+constraints have no such code.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .elimination import eliminated
 # which they have no mass.  With a tenth and ten times of each tests/dynamics/test_bodies.py passes.
 _DEPENDENT = 1e-13
 _NO_MASS = 1e-11
+LINE = -2  # the code of a distance
 
 
 class NotElementary(StepFailed):
@@ -36,9 +38,9 @@ class Bodies:
 
     def __init__(self, equations: Equations, model: Model, holding: list[Seat], measuring: list[Seat]):
         self.equations, self.model, self.holding, self.measuring = equations, model, holding, measuring
-        self.followed = [(*m.joint, m.angle) for m in measuring]
+        self.followed = [(*m.joint, m.angle) for m in measuring if m.code != LINE]  # behind them are the lines
         bodies, rows = len(model.bodies), len(model.held)
-        self.held = int(model.joints[len(model.joints) - len(model.springs) - 1, 7]) if rows else 0
+        self.held = sum(len(seat.rows) for seat in holding)
         sizes = model.fronts[:, 2]
         shapes = (
             (bodies + 1, 3), (bodies + 1, 3, 3), (bodies + 1, 3), (bodies + 1, 6), (rows, 12), rows, rows,
@@ -148,7 +150,8 @@ class Seat(NamedTuple):
     """A joint between two bodies: its ``places`` (2, 4, 3), origin and axes on each, and ``rows``, factors (15,) and constants.
 
     ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has measures and
-    their targets; one that measures has the ``code`` of what it measures, and four numbers of a ``spring``.
+    their targets; one that measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the
+    line between two places is such a joint, too; its row has no factors.
     """
 
     bodies: np.ndarray
@@ -162,7 +165,7 @@ class Seat(NamedTuple):
 
 
 def _own_groups(equations: Equations) -> list[Group]:
-    """Groups whose forces and dampings the compiled code has: weights, and coordinates of joints that it measures."""
+    """Groups whose forces and dampings the compiled code has: weights, lines, and coordinates of joints that it measures."""
     dampings = FreeJoint.damping_matrix, MObject.damping_matrix
     own = []
     for g in equations.assembly.groups:
@@ -170,9 +173,18 @@ def _own_groups(equations: Equations) -> list[Group]:
             acting = [code for k in range(len(g.members)) for _, code, _ in _springs(g, k)]
             if all(joints.proportional(code) is not None for code in acting):
                 own.append(g)
-        elif g.cls.kernel is springs.body_load:
+        elif g.cls.kernel is springs.body_load or _are_lines(g):
             own.append(g)
     return own
+
+
+def _are_lines(g: Group) -> bool:
+    """Whether a group are springs that always act along a line: none that goes slack, or damps where its ends may meet."""
+    kernels = g.cls.kernel, g.cls.damping_kernel
+    if kernels != (springs.spring, masses.line_damping) or g.cls.defines("power"):
+        return False
+    length, _, slack, damping = g.parameters.T
+    return not slack.any() and not damping[length == 0.0].any()
 
 
 def _springs(g: Group, k: int) -> list[tuple[int, int, tuple[float, ...]]]:
@@ -187,9 +199,16 @@ def _springs(g: Group, k: int) -> list[tuple[int, int, tuple[float, ...]]]:
 
 
 def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
-    """Joints that hold, and coordinates of joints with springs or dampers; None if what one holds is no displacement or sine."""
-    t, holding, measuring, own_groups = equations.topology, [], [], _own_groups(equations)
+    """Joints that hold, and what springs and dampers measure, lines last; None if what one holds is no displacement or sine."""
+    t, holding, measuring, lines, own_groups = equations.topology, [], [], [], _own_groups(equations)
     for g in equations.assembly.groups:
+        if g in own_groups and g.cls.kernel is springs.spring:
+            for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
+                pair, places = t.unit[frames], np.zeros((2, 4, 3))
+                places[:, 0] = t.offset_o[frames]
+                if pair[0] != pair[1]:
+                    spring, rows = (own[1], own[0], 0.0, own[3]), [(np.zeros(15), 0.0)]
+                    lines.append(Seat(pair, places, rows, (g.number, k), -1, (), LINE, spring))
         if g.cls.constraint_kernel is not joints.joint_constraints:
             continue
         for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
@@ -211,7 +230,7 @@ def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
                 for r, code, spring in _springs(g, k):
                     rows = [(factors, 0.0) for factors in joints.proportional(code)]
                     measuring.append(Seat(pair, places, rows, (g.number, k), 6 + r, (), code, spring))
-    return holding, measuring
+    return holding, measuring + lines
 
 
 def _model(equations: Equations, holding: list[Seat], measuring: list[Seat]) -> Model:

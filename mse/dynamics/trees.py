@@ -15,7 +15,7 @@ from ..kernels.tree_steps import Method, Passed, Sampled
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, WIDTH, Tree
 from ..model.configuration import State
 from ..numerics.dop853 import dop853
-from .bodies import Bodies, NotElementary, Seat
+from .bodies import LINE, Bodies, NotElementary, Seat
 from .charts import StepFailed
 from .elimination import spanned
 from .moments import MadeLater, Moment, Step
@@ -56,20 +56,24 @@ class Nodes:
             self._joint(b, carrier[b], bodies.holding[e]) if e >= 0 else self._free(b) for b, e in hangs_on.items()
         )
         for seat in bodies.measuring:
-            self.found = self.found and seat.code in self.springs.get(seat.joint, {})
+            self.found = self.found and (seat.code == LINE or seat.code in self.springs.get(seat.joint, {}))
 
     def tree(self, bodies: Bodies) -> Tree:
         count = len(self.nodes) + 1
-        springs = np.zeros((count, 4))
+        springs, lines = np.zeros((count, 4)), [s for s in bodies.measuring if s.code == LINE]
         for seat in bodies.measuring:
-            springs[self.springs[seat.joint][seat.code]] = seat.spring
+            if seat.code != LINE:
+                springs[self.springs[seat.joint][seat.code]] = seat.spring
+        ends = np.array([[self._of_body[b] for b in s.bodies.tolist()] for s in lines], dtype=int).reshape(-1, 2)
         out = Tree(
             bodies.model.gravity, np.zeros((count, 6), dtype=int), np.zeros((count, 3, 3)), np.zeros((count, 10)), springs,
-            np.zeros((count, 4, 3)), np.zeros((count, 3)),
+            np.zeros((count, 4, 3)), np.zeros((count, 3)), ends, np.zeros((len(lines), 10)),
         )  # fmt: skip
         for k, node in enumerate(self.nodes, 1):
             out.nodes[k], out.places[k], out.masses[k], out.marks[k] = node[:4]
             out.levers[k] = out.places[k, 0] - out.places[node.numbers[0], 1]
+        for own, seat, nodes in zip(out.lines, lines, ends, strict=True):
+            own[:6], own[6:] = (seat.places[:, 0] - out.places[nodes, 1]).ravel(), seat.spring
         return out
 
     def _free(self, b: int) -> bool:
@@ -145,7 +149,7 @@ class TreeSteps:
 
     @classmethod
     def of(cls, bodies: Bodies | None, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
-        """None for a system that is no tree, or on which more acts than gravity and springs and dampers of its joints."""
+        """None for a system that is no tree, or on which more acts than gravity, springs and dampers of joints, and along lines."""
         if bodies is None or not bodies.alone:
             return None
         nodes = Nodes(bodies)

@@ -42,7 +42,7 @@ class Model(NamedTuple):
     bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.
     Row r is ``held[r, 0]`` and the sum of the ``factors`` of its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``;
     ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row.  A spring of two rows acts on the angle whose sine
-    and cosine they are.
+    and cosine they are, one of a row without scalars on the distance of both places.
     ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and
     their columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of
     unknowns, bodies first, and the places in the front that takes what is left.
@@ -136,6 +136,10 @@ def _put_rows(model, work):
                         side[0, c] += f * x[i, c]
                     else:
                         side[1, c] -= f * across[c]
+            if model.first_term[r] == model.first_term[r + 1]:
+                value = sqrt(_dot(x[8], x[8]))
+                for c in range(3):
+                    side[0, c] = x[8, c] / value if value > 0.0 else 0.0
             work.value[r], work.bend[r] = value, bend
             g = work.slope[r]
             _put_cross(x[4], side[0], g[3:6])
@@ -243,6 +247,8 @@ def _put_forces(model, work, memory, extra):
             value, by_sine, by_cosine = atan2(u, t), t / square, -u / square
             turns = (memory[k] - value) / TURN
             value += TURN * ((turns + WHOLE) - WHOLE)
+        if value == 0.0 and own[1] > 0.0 and model.first_term[r] == model.first_term[r + 1]:
+            value = np.nan  # of places that meet, the line has no direction
         rate = 0.0
         for i in range(12):
             g = by_sine * work.slope[r, i] + by_cosine * work.slope[cosine, i]

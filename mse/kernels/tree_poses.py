@@ -6,7 +6,7 @@ from math import atan2
 
 from .jit import bare_part, inner_part
 from .rotations import TURN, WHOLE
-from .trees import ARM, AXIS, BALL, COLUMN, HINGE, SLIDE, TURNED, VALUE, P, U, V, W
+from .trees import BALL, COLUMN, HINGE, SLIDE, TURNED, VALUE, P, U, V, W, put_points
 
 
 @inner_part
@@ -96,16 +96,9 @@ def begin_step(tree, rows, o, u, v, angles, y):
 @bare_part
 def put_bodies(tree, rows, y, o, u, v):
     """Poses and velocities of bodies where nodes are placed, at y, with orientations brought to the nearest rotations."""
-    n = (y.shape[0] - 1) // 2
+    put_points(tree, rows, y)
     for k in range(1, tree.nodes.shape[0]):
-        body, row, before, at = tree.nodes[k, 3], rows[k], rows[tree.nodes[k, 0]], tree.places[k]
-        rate = y[n + tree.nodes[k, 2]] if tree.nodes[k, 1] == SLIDE else 0.0
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            row[P + i] = before[P + i] + row[ARM + i]
-            row[V + i] = (
-                before[V + i] + before[W + i1] * row[ARM + i2] - before[W + i2] * row[ARM + i1] + rate * row[AXIS + i]
-            )
+        body, row, at = tree.nodes[k, 3], rows[k], tree.places[k]
         if not body:
             continue
         for i in range(3):

@@ -259,7 +259,8 @@ def march(tree, rows, method, passed, until, sampled, dense):
 def march_arguments() -> tuple:
     """Arguments of :func:`march` of the right types, to compile it."""
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
-    tree = Tree(row, np.zeros((0, 0), dtype=int), stack, table, table, stack, table)
+    numbers = np.zeros((0, 0), dtype=int)
+    tree = Tree(row, numbers, stack, table, table, stack, table, numbers, table)
     method = Method(table, row, table, table, row, row)
     passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
     return tree, table, method, passed, 0.0, Sampled(row, stack, blocks, table, table, row), table

@@ -30,7 +30,8 @@ class Tree(NamedTuple):
     and the axis along what it hangs on.  ``masses`` (k + 1, 10) are the mass, mass times center and inertia (xx, xy, xz, yy, yz,
     zz) about the joint, along the node's axes.  ``springs`` (k + 1, 4) are stiffness, rest, preload and damping.  ``marks``
     (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is zero.  ``levers``
-    (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.
+    (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.  ``ends`` (l, 2) are the nodes of
+    springs along lines, ``lines`` (l, 10) where on both nodes they act, from the nodes' joints, and four numbers as of springs.
     """
 
     gravity: np.ndarray
@@ -40,6 +41,8 @@ class Tree(NamedTuple):
     springs: np.ndarray
     marks: np.ndarray
     levers: np.ndarray
+    ends: np.ndarray
+    lines: np.ndarray
 
 
 # Where a row of the work of a tree, one for each node, keeps what.  A step starts with how a node has turned on that before it,
@@ -369,6 +372,56 @@ def _put_acceleration(row, before, kind):
 
 
 @bare_part
+def put_points(tree, rows, y):
+    """Places and velocities of the joints of all nodes, which are placed at y."""
+    n = (y.shape[0] - 1) // 2
+    for k in range(1, tree.nodes.shape[0]):
+        row, before = rows[k], rows[tree.nodes[k, 0]]
+        rate = y[n + tree.nodes[k, 2]] if tree.nodes[k, 1] == SLIDE else 0.0
+        for i in range(3):
+            i1, i2 = (i + 1) % 3, (i + 2) % 3
+            row[P + i] = before[P + i] + row[ARM + i]
+            row[V + i] = (
+                before[V + i] + before[W + i1] * row[ARM + i2] - before[W + i2] * row[ARM + i1] + rate * row[AXIS + i]
+            )
+
+
+@bare_part
+def _pull(tree, rows, y):
+    """Add the forces of springs along lines to those of nodes; the power of their dampers (W)."""
+    put_points(tree, rows, y)
+    power = 0.0
+    for e in range(tree.lines.shape[0]):
+        own, one, two = tree.lines[e], rows[tree.ends[e, 0]], rows[tree.ends[e, 1]]
+        square = along = 0.0
+        # levers, and the line, in the place of what is not needed before accelerations
+        for i in range(3):
+            one[A + i] = one[U + 3 * i] * own[0] + one[U + 3 * i + 1] * own[1] + one[U + 3 * i + 2] * own[2]
+            two[A + 3 + i] = two[U + 3 * i] * own[3] + two[U + 3 * i + 1] * own[4] + two[U + 3 * i + 2] * own[5]
+        for i in range(3):
+            i1, i2 = (i + 1) % 3, (i + 2) % 3
+            d = two[P + i] + two[A + 3 + i] - one[P + i] - one[A + i]
+            square += d * d
+            along += d * (two[V + i] + two[W + i1] * two[A + 3 + i2] - two[W + i2] * two[A + 3 + i1])
+            along -= d * (one[V + i] + one[W + i1] * one[A + i2] - one[W + i2] * one[A + i1])
+        length = sqrt(square)
+        rate = along / length if length > 0.0 else 0.0
+        pull = own[6] * (length - own[7]) - own[8] + own[9] * rate
+        power -= own[9] * rate * rate
+        pull = pull / length if length > 0.0 else own[6] if own[7] == 0.0 else np.nan
+        for i in range(3):
+            i1, i2 = (i + 1) % 3, (i + 2) % 3
+            d = two[P + i] + two[A + 3 + i] - one[P + i] - one[A + i]
+            d1 = two[P + i1] + two[A + 3 + i1] - one[P + i1] - one[A + i1]
+            d2 = two[P + i2] + two[A + 3 + i2] - one[P + i2] - one[A + i2]
+            one[F + i] -= pull * d
+            two[F + i] += pull * d
+            one[F + 3 + i] -= pull * (one[A + i1] * d2 - one[A + i2] * d1)
+            two[F + 3 + i] += pull * (two[A + 3 + i1] * d2 - two[A + 3 + i2] * d1)
+    return power
+
+
+@bare_part
 def accelerate(tree, rows, y, out):
     """Slopes (2 n + 1,) at coordinates y (2 n + 1,); whether each joint has inertia."""
     n, count, damped = (y.shape[0] - 1) // 2, tree.nodes.shape[0], 0.0
@@ -377,6 +430,8 @@ def accelerate(tree, rows, y, out):
         kind, at, row = tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
         _put_bias(row, rows[tree.nodes[k, 0]], 2.0 * y[n + at] if kind == SLIDE else 0.0)
         _put_own(row, tree.masses[k])
+    if tree.lines.shape[0] > 0:
+        damped += _pull(tree, rows, y)
     for k in range(count - 1, 0, -1):
         before, kind, at, row = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], rows[k]
         if kind == BALL:

@@ -53,6 +53,16 @@ def sprung():
     return system
 
 
+def braced():
+    """A four-bar with a damped spring across it, and one of no length to the ground, for which nothing is done in Python."""
+    system = book.four_bars(1)
+    brace = mse.Spring("brace", length=0.7, stiffness=40.0, damping=0.3)
+    system.add(brace, between=(system["post0"].frame("center"), system["bar0"].frame("center")))
+    band = mse.Spring("band", length=0.0, stiffness=5.0)
+    system.add(band, between=(system["post1"].frame("center"), system.ground))
+    return system
+
+
 def motor():
     """Two bodies that are clamped to each other, on a hinge that a motor holds at an angle."""
     system = mse.MSystem("motor", gravity=(0, 0, -9.81))
@@ -69,6 +79,7 @@ def motor():
 SYSTEMS = {
     "points": book.double_pendulum, "dampers": book.trolley, "free": book.free_body, "loop": book.fourbar1,
     "redundant": book.bricard, "windows": lambda: book.four_bars(3), "loads": squeezer, "sprung": sprung, "motor": motor,
+    "braced": braced,
 }  # fmt: skip
 
 
@@ -105,6 +116,10 @@ def test_rates_and_restored_constraints_are_those_of_numpy(name):
         assert np.abs(here.slopes @ found.v / here.distances[1]).max() < 1e-13 * np.abs(found.v).max()
         assert found.distance == pytest.approx(exact.distance, rel=0.5, abs=1e-14)
         assert found.speed == pytest.approx(exact.speed, rel=0.5, abs=1e-13)
+
+
+def test_nothing_is_done_in_python_for_springs_along_lines():
+    assert Bodies.of(equations_of(braced())[0]).alone
 
 
 def test_turns_without_mass_are_left_to_numpy():

@@ -7,7 +7,10 @@ import textbook as book
 import mse
 from mse import Pose
 from mse.dynamics import explicit
+from mse.dynamics.accelerations import Equations
+from mse.dynamics.bodies import Bodies
 from mse.dynamics.trees import TreeSteps
+from mse.model.variants import prepared
 
 
 def body(name, at, mass=1.0):
@@ -113,6 +116,75 @@ def test_turns_without_inertia_are_left_to_whole_systems():
     motion = s.simulate(duration=1.0, dt=1.0, initial={"slide.displacement": 0.5}, progress=False)
     assert motion["slide.displacement"][-1] == pytest.approx(0.5 * np.cos(1.0), abs=1e-8)
     assert "neither mass nor force" in motion.notes[0]
+
+
+def hung():
+    """A stage on wires from a body that slides and from an arm; a body on it by a damped spring, and one of no length."""
+    s = mse.MSystem("hung", gravity=(0.3, -0.2, -9.81))
+    stage, tip = s.add(body("stage", Pose.dz(-1.0))), s.add(body("tip", Pose.dxdydz(-0.2, 0.1, 0.0), 0.3))
+    arm, rider = s.add(body("arm", Pose.dxdydz(0.6, 0, 0), 0.4)), s.add(body("rider", Pose.dxdydz(0.1, 0.2, -1.8), 0.2))
+    slide = mse.Prismatic("slide", axis=(0, 0.3, 1), stiffness=200.0, damping=0.1)
+    s.add(slide, between=(tip.frame("one"), s.ground))
+    s.add(mse.Revolute("hinge", axis=(0, 1, 0), stiffness=9.0), between=(arm.frame("two"), s.ground))
+    for name, above, hook in (("left", tip.frame("two"), "one"), ("right", arm.frame("three"), "two")):
+        s.add(mse.Spring(name, length=0.5, stiffness=900.0), between=(above, stage.frame(hook)))
+    s.add(mse.Spring("base", length=0.7, stiffness=300.0), between=(s.ground, stage.frame("one")))
+    s.add(
+        mse.Spring("low", length=0.4, stiffness=50.0, damping=0.4), between=(rider.frame("one"), stage.frame("three"))
+    )
+    s.add(mse.Spring("band", length=0.0, stiffness=20.0), between=(rider.frame("two"), stage.frame("two")))
+    return s
+
+
+HUNG = {"hinge.angle": 0.2, "hinge.angle'": 2.0, "stage'": [0.1, 0.2, 0.3, 1.0, -2.0, 0.5]}
+
+
+def test_springs_along_lines_pull_as_in_numpy(monkeypatch):
+    motion, again = (run(hung(), duration=0.2, dt=dt, initial=HUNG, rtol=1e-10) for dt in (0.1, 0.05))
+    assert np.array_equal(motion.values, again.values[::2])
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-8
+    assert abs(motion.energy["damped"][-1]) > 1e-2
+    monkeypatch.setattr(explicit.TreeSteps, "of", lambda *given: None)
+    monkeypatch.setattr(explicit.Bodies, "of", lambda *given: None)
+    whole = run(hung(), duration=0.2, dt=0.1, initial=HUNG, rtol=1e-10)
+    assert np.abs(motion.values - whole.values).max() < 1e-7
+    assert np.abs(motion.energy["damped"] - whole.energy["damped"]).max() < 1e-8
+
+
+def test_two_points_on_a_spring_swing_about_their_distance_in_steps_made_at_once(monkeypatch):
+    taken, leap = [], TreeSteps.leap
+
+    def counted(*given):
+        found = leap(*given)
+        taken.append(len(found[0].begins))
+        return found
+
+    monkeypatch.setattr(TreeSteps, "leap", counted)
+    s = mse.MSystem("two", gravity=(0, 0, 0))
+    one, two = (
+        s.add(mse.RigidBody(f"body{k}", mass=m, inertia=0.1, at=Pose.dx(0.6 * k))) for k, m in ((0, 2.0), (1, 3.0))
+    )
+    s.add(mse.Spring("line", length=0.5, stiffness=30.0), between=(one, two))
+    motion = s.simulate(duration=3.0, dt=0.5, initial={"body0": Pose(), "body1": Pose.dx(0.6)}, progress=False)
+    apart = motion.poses("body1.center")[0][:, 0] - motion.poses("body0.center")[0][:, 0]
+    assert apart == pytest.approx(0.5 + 0.1 * np.cos(5.0 * motion.time), abs=1e-8)  # 30 (1 / 2 + 1 / 3) = 5^2
+    assert sum(taken) == motion.steps
+
+
+@pytest.mark.parametrize("own", [{"tension_only": True}, {"length": 0.0, "damping": 0.1}])
+def test_lines_that_go_slack_or_damp_where_ends_meet_are_left_to_numpy(own):
+    s = mse.MSystem("line")
+    s.add(
+        mse.Spring("line", **{"length": 0.5, "stiffness": 3.0} | own), between=(s.ground, s.add(body("body", Pose())))
+    )
+    assert not Bodies.of(Equations(*prepared(s, None))).alone
+
+
+def test_a_line_between_ends_that_meet_is_refused_by_name():
+    s = mse.MSystem("line")
+    s.add(mse.Spring("line", length=0.5, stiffness=3.0), between=(s.ground, s.add(body("body", Pose()))))
+    with pytest.raises(mse.ModelError, match="Spring 'line': its ends are 0 m apart"):
+        run(s, initial={"body": Pose()})
 
 
 @pytest.mark.slow
