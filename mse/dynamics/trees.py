@@ -149,7 +149,7 @@ class TreeSteps:
 
     @classmethod
     def of(cls, bodies: Bodies | None, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
-        """None for a system that is no tree, or on which more acts than gravity, springs and dampers of joints, and along lines."""
+        """None for a system that is no tree, or on which more acts than gravity and springs and dampers of joints or lines."""
         if bodies is None or not bodies.alone:
             return None
         nodes = Nodes(bodies)

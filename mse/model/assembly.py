@@ -24,8 +24,7 @@ from ..numerics.factor import Factors
 from .carriers import Carriers
 from .configuration import Configuration
 from .groups import ALL, Group, alike, joined
-from .pattern import Nodes, Pattern, Rows, Sum, forceful
-from .stiffness_terms import StiffnessTerms
+from .pattern import Nodes, Pattern, Rows, StiffnessTerms, Sum, forceful
 from .topology import Topology
 
 # K.  With 200 and 3,000 tests/elements/test_heat.py passes.

@@ -23,7 +23,7 @@ from .assembly import Assembly
 from .configuration import Configuration, State
 from .flow_constraints import FlowConstraints, flow_constraints
 from .initial_poses import initial_poses
-from .stiffness_terms import StiffnessTerms
+from .pattern import StiffnessTerms
 
 _BY_POSITIONS = "frame_poses", "constraint_entries", "slopes"  # these depend on positions only
 _BY_MEASURE = "distances", "constraints"  # these also depend on the measure of steps
