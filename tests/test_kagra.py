@@ -66,7 +66,9 @@ def test_updates_of_all_lengths_are_few_evaluations(kagra, monkeypatch):
     """Sixteen lengths by up to 1e-4, at random: one step, three corrections with its factor, and one look back."""
     wp, rng, evaluated = kagra.build().find_working_point(), np.random.default_rng(0), []
     total, count = Assembly.total, 20
-    monkeypatch.setattr(Assembly, "total", lambda *given: (evaluated.append(given[2]), total(*given))[1])
+    monkeypatch.setattr(
+        Assembly, "total", lambda *given, **terms: (evaluated.append(given[2]), total(*given, **terms))[1]
+    )
     steps = 0
     for _ in range(count):
         changes = {

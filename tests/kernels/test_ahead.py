@@ -235,16 +235,15 @@ def test_the_topology_of_a_system_asks_for_it(started):
 
 
 def pendulum(kind: str) -> mse.MSystem:
-    """A body on a hinge, which is a tree; a spring between it and the ground makes steps of another kind."""
+    """A body on a hinge, which is a tree; a bushing between it and the ground makes steps of another kind."""
     system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.01, at=mse.Pose.dx(0.5)))
     hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
     system.clamp(system.ground, hinge.frame(1))
     system.clamp(body.frame(0), hinge.frame(0), mse.Pose.dx(-0.5))
     if kind == "bodies":
-        line = system.add(mse.Spring("line", length=1.0, stiffness=1e2))
-        system.clamp(system.ground, line.frame(1), mse.Pose.dx(0.5) @ mse.Pose.dz(1.0))
-        system.clamp(line.frame(0), body.frame(0))
+        bushing = mse.Bushing("bushing", stiffness=(1e2,) * 6)
+        system.add(bushing, between=(body, system.ground @ mse.Pose.dx(0.5)))
     return system
 
 

@@ -81,9 +81,9 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
     """The evaluations of forces alone, and with stiffness, in ten load steps of a beam of 60 elements."""
     orders, total = [], Assembly.total
 
-    def counted(self, at, order, *factors):
+    def counted(self, at, order, *factors, **terms):
         orders.append(order)
-        return total(self, at, order, *factors)
+        return total(self, at, order, *factors, **terms)
 
     with monkeypatch.context() as patch:
         patch.setattr(Assembly, "total", counted)
