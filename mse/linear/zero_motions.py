@@ -67,6 +67,23 @@ def flows(model: LinearModel) -> np.ndarray:
     return divided(model)[0].toarray() / model.scale[:, None]
 
 
+def of_rates_alone(model: LinearModel) -> sp.csr_matrix:
+    """What takes (n, n) from all equations those that have rates alone, as "nothing flows into the input of an amplifier".
+
+    It is the equation of an effort that has no rates itself.  Its coordinates stay where they are, so it holds positions, as a
+    constraint does.
+    """
+    n = model.size
+    if model.skew is None:
+        return sp.csr_matrix((n, n))
+    inputs = abs(model.drive) + abs(model.drive_rate)
+    driven = [abs(x[:n, n:]) @ inputs for x in (model.full_mass, model.full_velocity, model.full_stiffness)]
+    others = [model.M, model.K, model.force[:n], *driven, model.Lambda.T, model.constraints[:, :n].T]
+    none = sum(np.asarray(abs(x).sum(axis=1)).ravel() for x in others) == 0.0
+    some = np.asarray(abs(model.Lambda).sum(axis=1)).ravel() > 0.0
+    return sp.diags_array((none & some).astype(float), format="csr")
+
+
 def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:
     """Which shapes (n, k) move only charges and other flowing coordinates (k,)."""
     inside, sizes = flowing(model.coordinates), np.abs(shapes) * model.scale[:, None]
@@ -78,34 +95,43 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
     n = model.size
     unit = 1.0 / np.sqrt(positive(model._stiffness_noise / model.scale**2))
     k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
-    slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).tocsr()
+    still = of_rates_alone(model)
+    still = still[still.diagonal() > 0.0]
+    slopes = (sp.vstack([model.constraints[:, :n], still @ model.Lambda]) @ sp.diags(unit / model.scale)).tocsr()
     slopes = normalized(slopes, np.zeros(slopes.shape[0]))[0]
+    # what constraints add to equations, and what may be left in those that hold positions
+    pushed = sp.vstack([slopes[: model.constraints.shape[0]], still], format="csr")
     # charges and entropies flow in as many ways as a network has meshes, and forces at rest need not be semi-simple
     if n > (SIZES.dense_eigenpairs if flowing(model.coordinates).any() else SIZES.dense):
-        return replace(Curvatures.none(n), null=_sparse_null(model, k, slopes, unit))
-    basis = sl.null_space(slopes.toarray(), rcond=DEPENDENT) if slopes.shape[0] else np.eye(n)
-    _, sizes, motions = np.linalg.svd(basis.T @ k.toarray() @ basis)
+        return replace(Curvatures.none(n), null=_sparse_null(model, k, (pushed, slopes), unit))
+    left, basis = (sl.null_space(x.toarray(), rcond=DEPENDENT) if x.shape[0] else np.eye(n) for x in (pushed, slopes))
+    _, sizes, motions = np.linalg.svd(left.T @ k.toarray() @ basis)
     # the smallest singular values have the largest relative errors
     rounding = max(SURE, left_by_rounding(n) * sizes.max(initial=0.0))
     null = unit[:, None] * (basis @ motions[sizes <= rounding].T)
     return replace(Curvatures.none(n), null=sp.csc_matrix(cleared(np.linalg.qr(null)[0])))
 
 
-def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, unit: np.ndarray) -> sp.csc_matrix:
-    """Free motions (n, m) of a large model with stiffness k (n, n) in units of its noise and constraint slopes (c, n).
+def _sparse_null(
+    model: LinearModel, k: sp.csc_matrix, slopes: tuple[sp.csr_matrix, sp.csr_matrix], unit: np.ndarray
+) -> sp.csc_matrix:
+    """Free motions (n, m) of a large model with stiffness k (n, n) in units of its noise.
+
+    ``slopes`` are those (c, n) along which constraints act, and those that they hold at zero.
 
     Motions of single bodies are found first, then eigenvectors at zero.  A factor with a shift separates these from stiff
     motions.
     """
-    n, count = k.shape[0], slopes.shape[0]
+    (pushed, held), n = slopes, k.shape[0]
+    count = held.shape[0]
     plain = sp.diags(1.0 / unit)
-    known = plain @ local_null((sp.vstack([k, slopes]) @ plain).tocsc(), whole_bodies(model))
+    known = plain @ local_null((sp.vstack([k, held]) @ plain).tocsc(), whole_bodies(model))
     known = known @ sp.diags(1.0 / np.sqrt(weighted_squares(np.ones(n), known)))
     push = (k @ known).tocsc()
     z = np.linalg.qr(known.tocsc()[:, weighted_squares(np.ones(n), push) <= SURE**2].toarray())[0]
     shifted = add_diagonal(k, np.full(n, -UNPIVOTED))
     if count:
-        shifted = sp.bmat([[shifted, slopes.T], [slopes, None]], format="csc")
+        shifted = sp.bmat([[shifted, pushed.T], [held, None]], format="csc")
     factor = UnsymmetricFactor(shifted.tocsc())
 
     def solved(x: np.ndarray) -> np.ndarray:

@@ -337,3 +337,60 @@ def test_currents_keep_the_tolerance_where_nothing_stores_charge(seed):
     expected = np.array([small[name][::320] for name in names])
     found = np.array([run[name] - run[name][0] for name in names])
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def seismometer(coupled: float) -> mse.MSystem:
+    """A mass whose coil feeds an amplifier, itself or by a transformer, which drives another coil."""
+    system = mse.MSystem("seismometer", gravity=(0, 0, 0))
+    mass = system.add(mse.RigidBody("mass", mass=0.3, inertia=1e-3))
+    system.add(mse.Prismatic("guide", stiffness=1200.0, damping=0.5, motor="force"), between=(mass, system.ground))
+    system.add(mse.VoiceCoil("sense", bl=20.0, resistance=300.0, inductance=0.1), between=(system.ground, mass))
+    system.add(mse.VoiceCoil("drive", bl=4.0, resistance=8.0, inductance=2e-3), between=(system.ground, mass))
+    system.add(mse.Amplifier("amplifier", gain=-2.0, time_constant=1e-3))
+    system.connect("amplifier.+", "drive.+")
+    system.connect("amplifier.-", "drive.-", "amplifier.in-", system.earth)
+    if coupled:
+        system.add(mse.Transformer("core", primary=0.2, secondary=0.3, coupling=coupled))
+        system.add(mse.Resistor("load", resistance=50.0))
+        system.connect("sense.+", "core.1+")
+        system.connect("core.1-", "load.+")
+        system.connect("load.-", "sense.-", system.earth)
+        system.connect("core.2+", "amplifier.in+")
+        system.connect("core.2-", system.earth)
+    else:
+        system.connect("sense.+", "amplifier.in+")
+        system.connect("sense.-", system.earth)
+    return system
+
+
+@pytest.mark.parametrize("coupled", [0.0, 0.6])
+def test_inductance_before_an_amplifier_leaves_its_input_without_current(coupled):
+    """The current that does not flow decides no pole; the voltage across inductances follows from the others' rates.
+
+    By hand: mass, velocity, current of the drive, output, and the current of the first winding, in ``E x' = A x``.
+    """
+    linear = seismometer(coupled).find_working_point().linearize()
+    e, a = np.diag([1.0, 0.3, 2e-3, 1e-3, 0.1 + 0.2]), np.zeros((5, 5))
+    a[0, 1] = 1.0
+    a[1, :3] = -1200.0, -0.5, 4.0
+    a[2, 1:4] = -4.0, -8.0, 1.0
+    a[3, 3] = -1.0
+    if coupled:
+        a[1, 4] = -20.0
+        a[4, [1, 4]] = 20.0, -350.0
+        e[3, 4] = 2.0 * coupled * np.sqrt(0.2 * 0.3)  # the gain times M i'
+        count = 5
+    else:
+        a[3, 1] = -2.0 * 20.0
+        count = 4
+    expected = np.linalg.eigvals(np.linalg.solve(e[:count, :count], a[:count, :count]))
+    expected = expected[expected.imag >= 0.0]
+    found = linear.modes(damped=True).eigenvalues
+    assert len(found) == len(expected)
+    for s in expected:
+        assert np.abs(found - s).min() < 1e-9 * abs(s)
+    f, outputs, inputs = np.array([1.0, 10.0, 300.0]), ["amplifier.charge", "guide.displacement"], ["guide.force"]
+    expected = linear.frequency_response(f, outputs=outputs, inputs=inputs).values
+    inner = linear.state_space(outputs=outputs, inputs=inputs)
+    found = [inner.C @ np.linalg.solve(2j * np.pi * x * np.eye(len(inner.A)) - inner.A, inner.B) + inner.D for x in f]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -2,6 +2,10 @@
 
 Laws without energy may have a rate of one coordinate in the equation of another, as the flow of heat is in that of a temperature.
 Equations are separated as coordinates are then, by null spaces from the left.
+
+An equation of rates alone, such as "nothing flows into the input of an amplifier", is integrated: its coordinates stay where they
+are.  One of them is given up for it, and the equation of that one decides the effort that keeps it there, such as the voltage of
+a coil with inductance at that input.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from ...errors import ModelError
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
 from ...linear.rate_inputs import acting
+from ...linear.zero_motions import of_rates_alone
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
@@ -37,6 +42,7 @@ class Separation:
     r: np.ndarray
     d: np.ndarray
     k: np.ndarray
+    integrated: sp.csr_matrix  # (n, n), which takes the equations that are integrated from all
 
 
 def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
@@ -93,30 +99,58 @@ _SEPARATIONS = Recent(4)  # a question of stability, all modes and a state space
 
 def _separation(model: LinearModel) -> Separation:
     n = model.size
-    r, s, null_m = range_and_null(model.M)
+    rates = model.symmetric.Lambda if model.skew is None else model.symmetric.Lambda + model.gyroscopic
+    integrated, given_up, resting = _integrated(model)
+    moving = sp.diags_array(1.0 - np.isin(np.arange(n), given_up), format="csr")
+    mass = (resting.T @ model.M @ resting).tocsr()
+    r, s, null_m = range_and_null((moving @ mass @ moving).tocsr())
     if not len(s):
         none = np.zeros(0, dtype=int)
-        return Separation(identity(n), identity(n), r, none, none)
+        return Separation(identity(n), identity(n), r, none, none, integrated)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
-    velocities = model.symmetric.Lambda if model.skew is None else model.symmetric.Lambda + model.gyroscopic
-    damping = _where_terms_remain(null_m, velocities)
+    null_w = resting @ (null_m - _pushed(mass, r, s, given_up))
+    null_m, rates = resting @ null_m, rates - integrated @ rates
+    damping = (_where_terms_remain(null_w, rates, null_m) @ moving[s][:, s]).tocsr()
     in_d, in_k, null_l = range_and_null(damping) if model.skew is None else _range_and_null_of_any(damping)
     rows_d, left = (in_d, null_l) if model.skew is None else _range_and_null_of_any(damping.T.tocsr())[::2]
-    e_r = sp.identity(n, format="csc")[:, r]
+    e_r = resting.tocsc()[:, r]
     t, w = (
-        sp.hstack([e_r, null_m.tocsc()[:, of_d], null_m @ null], format="csr")
-        for of_d, null in ((in_d, null_l), (rows_d, left))
+        sp.hstack([e_r, x.tocsc()[:, of_d], x @ null], format="csr")
+        for x, of_d, null in ((null_m, in_d, null_l), (null_w, rows_d, left))
     )
-    out = Separation(t, w, r, s[in_d], s[in_k])
+    out = Separation(t, w, r, s[in_d], s[in_k], integrated)
     last = slice(len(r) + len(in_d), n)
     _refuse_free(model, out, t.tocsc()[:, last], w.tocsc()[:, last])
     return out
 
 
-def _where_terms_remain(null: sp.csr_matrix, a: sp.csr_matrix) -> sp.csr_matrix:
-    """``null^T a null`` without entries that are rounding of their own terms: others may have other units, and be far larger."""
-    product = (null.T @ a @ null).tocoo()
-    terms = (abs(null).T @ abs(a) @ abs(null)).tocsr()
+def _integrated(model: LinearModel) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix]:
+    """What takes (n, n) from all equations those of rates alone, as many coordinates given up for them, and columns (n, n).
+
+    The columns of all other coordinates obey those equations.
+    """
+    n, integrated = model.size, of_rates_alone(model)
+    given_up, drop, null = _range_and_null_of_any((integrated @ model.Lambda).tocsr())
+    if not len(given_up) or len(given_up) < integrated.count_nonzero():  # those that follow from others hold nothing
+        return sp.csr_matrix((n, n)), np.zeros(0, dtype=int), identity(n)
+    columns = sp.identity(n, format="lil")
+    columns[:, drop] = null
+    return integrated, given_up, columns.tocsr()
+
+
+def _pushed(mass: sp.csr_matrix, r: np.ndarray, s: np.ndarray, given_up: np.ndarray) -> sp.csr_matrix:
+    """Multiples (n, s) of the equations of r that free those of coordinates that are given up from accelerations."""
+    own = mass.tocsc()[:, given_up].tocsr()[r]
+    found = sp.lil_matrix((mass.shape[0], len(s)))
+    if own.nnz:
+        found[np.ix_(r, np.searchsorted(s, given_up))] = sp.linalg.splu(mass[r][:, r].tocsc()).solve(own.toarray())
+    return found.tocsr()
+
+
+def _where_terms_remain(left: sp.csr_matrix, a: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
+    """``left^T a right`` without entries that are rounding of their own terms: others may have other units, and be far larger."""
+    product = (left.T @ a @ right).tocoo()
+    terms = (abs(left).T @ abs(a) @ abs(right)).tocsr()
     rows, columns = product.coords
     remain = np.abs(product.data) > left_by_rounding() * np.asarray(terms[rows, columns]).ravel()
     return sp.csr_matrix((product.data[remain], (rows[remain], columns[remain])), shape=product.shape)
@@ -153,7 +187,7 @@ def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp
 def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix, w_k: sp.csc_matrix) -> None:
     if not len(sep.k):
         return
-    k = (w_k.T @ model.K @ t_k).toarray()
+    k = (w_k.T @ (model.K + sep.integrated @ model.Lambda) @ t_k).toarray()
     if model.skew is None:
         scale = np.sqrt(np.abs(np.diag(k)))
         scale[scale == 0] = 1.0
@@ -274,8 +308,10 @@ def separated(model: LinearModel) -> Separated:
         )
     sep = separate(model)
     t, w = (sp.block_diag([x, sp.identity(len(model.prescribed))], format="csr") for x in (sep.T, sep.W))
-    m, lam, k = ((w.T @ a @ t).toarray() for a in (model.full_mass, model.full_velocity, model.full_stiffness))
-    lam = _without_rounding(model, lam, abs(w).T @ abs(model.full_velocity) @ abs(t))
+    integrated = sp.block_diag([sep.integrated, sp.csr_matrix((t.shape[0] - model.size,) * 2)]) @ model.full_velocity
+    rates = (model.full_velocity - integrated).tocsr()
+    m, lam, k = ((w.T @ a @ t).toarray() for a in (model.full_mass, rates, model.full_stiffness + integrated))
+    lam = _without_rounding(model, lam, abs(w).T @ abs(rates) @ abs(t))
     kk = slice(len(sep.r) + len(sep.d), model.size)
     k_inverse = np.linalg.inv(k[kk, kk]) if len(sep.k) else np.zeros((0, 0))
     return Separated(sep, t, w, m, lam, k, k_inverse)
