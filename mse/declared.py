@@ -20,7 +20,7 @@ _ENTRY = "entry"  # name of the declaration among the metadata of a field
 _EARLY = ("names", "number", "text")  # kinds that are read before arrays, as they say how long these are
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False, eq=False)
 class Entry:
     """The declaration of a field, or of a property that is handed on with labels.
 

@@ -44,7 +44,7 @@ def _turn(vector: ArrayLike) -> np.ndarray:
     return rotations.rotation_matrix(w)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Pose(Guided, metaclass=GuidedClass):
     """Origin ``o`` (3,) in m and orientation ``U`` (3, 3), columns = axes, as seen from some other frame.
 

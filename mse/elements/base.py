@@ -199,12 +199,12 @@ class MObject(Defined, Identified, InMotion, WithVariables):
         settle_laws(cls, MObject)
         refuse_names(cls)
         settle_loss(cls)
-        cls.declared_parameters = declared(cls)
+        cls.declared_parameters = declared(cls, MObject)
         cls._has_functions = any(isinstance(p, Profile) for p in cls.declared_parameters.values())
         cls._in_order = sorted(cls.declared_parameters.items(), key=lambda item: item[1].depends)
-        reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
+        reserved = [name for name in cls.declared_parameters if name in ("name", "at") or hasattr(MObject, name)]
         if reserved:
-            raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
+            raise TypeError(f"class {cls.__name__}: parameter {min(reserved)!r} hides something MObject defines")
         cls.__doc__ = Later(functools.partial(completed, vars(cls).get("__doc__")))
         MObject.classes[class_name(cls)] = cls  # a cell that is run again replaces its class
 

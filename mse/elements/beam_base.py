@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels import beam_shapes, motions
-from ..kernels.dynamic_stiffness import MECHANISMS
 from ..pose import Pose
 from ..validation.arguments import mapping, new_name, real, refusal, shown
 from .base import Component, MObject, Outline
-from .beam_cautions import cautions
-from .beam_loads import BeamLoads, internal_forces
 from .beam_nodes import placed
-from .beam_segment import BeamSegment, SegmentData, ShearingSegment
-from .exact_beam import ExactSegment, MasslessSegment
-from .loss_laws import LossSection
 from .losses import Loss, temperature
-from .material import Material
 from .parameters import Choice, Integer, Profile, Real
+
+if TYPE_CHECKING:
+    from .beam_loads import BeamLoads
+    from .beam_segment import SegmentData
+    from .loss_laws import LossSection
+    from .material import Material
 
 _MOST_SPREAD = (
     np.finfo(float).eps ** -2
@@ -107,7 +105,7 @@ class SlenderBody(MObject):
     loss: Loss = Loss(of_section=True)
     temperature: Real = temperature()
 
-    mechanisms = MECHANISMS
+    mechanisms = ("axial", "torsion", "bending_y", "bending_z", "shear")
     section_parameters: ClassVar[tuple[str, ...]] = ()
     _remembered = frozenset({"_made"})
 
@@ -209,6 +207,8 @@ class SlenderBody(MObject):
         UnknownNameError
             The working point is that of a system without this beam.
         """
+        from .beam_loads import internal_forces  # importing mse should not wait for it
+
         return internal_forces(self, working_point)
 
     def extent(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -341,6 +341,8 @@ class SlenderBody(MObject):
         if all(isinstance(self._values[n], float) for n in names):
             out[:, 3:] = h[:, None] * [self._values[n] for n in names]
             return out
+        from ..kernels import motions  # imported here, as in components()
+
         gauss = 0.5 + np.array([-1, 1]) * np.sqrt(3) / 6
         steps = (np.arange(_REST_STEPS)[:, None] + gauss) / _REST_STEPS
         s = places[:-1, None, None] + h[:, None, None] * steps
@@ -360,6 +362,8 @@ class SlenderBody(MObject):
     def components(self):
         if self.form == "exact":
             return self._exact_components()
+        from .beam_segment import BeamSegment, ShearingSegment  # importing mse should not wait for their kernels
+
         names, kind = list(self.nodes()), BeamSegment if self.theory == "euler-bernoulli" else ShearingSegment
         return tuple(
             Component(kind(f"e{k + 1}", data), (names[k], names[k + 1])) for k, data in enumerate(self._segment_data())
@@ -367,6 +371,8 @@ class SlenderBody(MObject):
 
     @classmethod
     def cautions(cls, objects, at):
+        from .beam_cautions import cautions  # importing mse should not wait for them
+
         return cautions(objects, at)
 
     def _segment_data(self) -> tuple[SegmentData, ...]:
@@ -375,9 +381,12 @@ class SlenderBody(MObject):
         key = (*moving, *self._stations.items())
         # a function may give other values than before, so its data are not kept
         if self._made is None or self._made[0] != key or any(callable(v) for v in key):
+            from ..kernels.beam_shapes import POINTS  # imported here, as in components()
+            from .beam_segment import SegmentData
+
             places, h = np.array(list(self.nodes().values())), self._along_it()[2]
             self._refuse_stale_stations()
-            rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
+            rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * POINTS)
             self._refuse_spread(h, rigidity)
             rest = self._rest_twists(places, h)
             self._refuse_sharp_bends(rest)
@@ -406,6 +415,8 @@ class SlenderBody(MObject):
         rigidity, density = self._rigidities(np.array(0.5 * self.length))
         self._refuse_spread(np.diff(places), rigidity)
         self._refuse_plates(rigidity)
+        from .exact_beam import ExactSegment, MasslessSegment  # imported here, as in components()
+
         kind = ExactSegment if self.density else MasslessSegment
         return tuple(
             Component(kind(f"e{k + 1}", places[k + 1] - places[k], rigidity, density), (names[k], names[k + 1]))
@@ -474,6 +485,8 @@ class SlenderBody(MObject):
         return Outline(np.array(points), tuple(lines))
 
     def rest_poses(self):
+        from ..kernels import motions  # imported here, as in components()
+
         nodes = self.nodes()
         pose, out = Pose(), {"0": Pose()}
         twists = self._rest_twists(np.array(list(nodes.values())), self._along_it()[2])

@@ -111,11 +111,16 @@ def of_mse(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "mse"
 
 
-def declared(cls: type) -> dict[str, Parameter]:
-    """Parameters of a class by name, those of its bases first; one that it declares again stands where it does so."""
+def declared(cls: type, base: type) -> dict[str, Parameter]:
+    """Parameters of a class by name, those of its bases first; one that it declares again stands where it does so.
+
+    ``base``, of which it is a class, has none.
+    """
     found: dict[str, Parameter] = {}
-    for base in reversed(cls.__mro__):
-        own = {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
+    for one in reversed(cls.__mro__):
+        if issubclass(base, one):
+            continue
+        own = {n: p for n, p in vars(one).items() if isinstance(p, Parameter)}
         found = {n: p for n, p in found.items() if n not in own} | own
     return found
 

@@ -9,7 +9,7 @@ from ..elsewhere import Guided
 from ..pose import IDENTITY, Pose
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Frame(Guided):
     """A frame owned by an object, which :meth:`MSystem.clamp` joins to others; ``frame @ pose`` is a place seen from it."""
 
@@ -29,7 +29,7 @@ class Frame(Guided):
         return f"Frame({self.label!r})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Place:
     """``frame @ pose``: a place at a pose as seen from a frame, which moves with it.
 

@@ -14,7 +14,7 @@ from .records import Channel
 EARTH = "earth"  # the port of a system that is the reference of every domain
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Port(Guided):
     """A port owned by an object, which :meth:`.MSystem.connect` joins to others of its domain."""
 

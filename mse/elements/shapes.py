@@ -15,10 +15,7 @@ from ..errors import ModelError
 from ..numerics import triangulations
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, instance, number, numbers
-from .collada_files import read_dae
-from .obj_files import read_obj
 from .shape_base import FLAT, KINDS, Shape
-from .stl_files import MOST_TRIANGLES, read_stl
 
 _SIDES = 48  # sides of a polygon instead of a circle: they deviate by 0.2 % of the radius
 _MOST_CORNERS = 1000  # of a polygon: its triangles take time by the square of them
@@ -307,6 +304,8 @@ class _FromFile(Shape, kind=False):
 
     @classmethod
     def _made_of(cls, vertices: Any, triangles: Any, at: Any) -> Shape:
+        from .stl_files import MOST_TRIANGLES  # imported here, as in Stl
+
         vertices = numbers(cls.__name__, "vertices", vertices, (None, 3), unit="m")
         found = numbers(cls.__name__, "triangles", triangles, (None, 3))
         rows = found.astype(np.int64)
@@ -348,7 +347,11 @@ class Stl(_FromFile):
     '166.667 cm3'
     """
 
-    _reader = staticmethod(read_stl)
+    @staticmethod
+    def _reader(path: Any) -> np.ndarray:
+        from .stl_files import read_stl  # importing mse should not wait for it
+
+        return read_stl(path)
 
 
 class Obj(_FromFile):
@@ -368,7 +371,11 @@ class Obj(_FromFile):
     Obj(4 triangles, 0.1 m x 0.1 m x 0.1 m)
     """
 
-    _reader = staticmethod(read_obj)
+    @staticmethod
+    def _reader(path: Any) -> np.ndarray:
+        from .obj_files import read_obj  # importing mse should not wait for it
+
+        return read_obj(path)
 
 
 class Dae(_FromFile):
@@ -411,6 +418,8 @@ class Dae(_FromFile):
     """
 
     def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY, upright: bool = True):
+        from .collada_files import read_dae  # importing mse should not wait for it
+
         upright = instance(self._who, "upright", upright, bool, "True or False")
         self._fill(path, read_dae(path, upright=upright), scale, at)
 

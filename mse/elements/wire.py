@@ -13,8 +13,10 @@ from .cautions import MOST_STRAIN, MOST_TURN, Worst
 from .line import Line, near_whole_turn
 from .loss_laws import LossSection
 from .losses import Loss, temperature
-from .material import Material
 from .parameters import Flag, Real
+
+if TYPE_CHECKING:
+    from .material import Material
 
 
 class Wire(Line):

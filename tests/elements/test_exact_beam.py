@@ -134,3 +134,7 @@ def test_the_moments_of_a_weight_across_are_those_of_a_clamped_beam(tension):
     k = np.sqrt(tension / bending)
     expected = weight / 12.0 if not tension else weight / k**2 * (0.5 * k / np.tanh(0.5 * k) - 1.0)
     np.testing.assert_allclose(moments, [expected, -expected], rtol=1e-6)
+
+
+def test_a_beam_names_the_mechanisms_of_its_members():
+    assert mse.RoundBeam.mechanisms == ExactSegment.dynamic_losses
