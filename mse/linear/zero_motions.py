@@ -27,7 +27,7 @@ from ..numerics.precision import (
     stiffness_noise,
 )
 from ..numerics.read_only import read_only
-from ..numerics.sparse_tools import add_diagonal, scaled_both, start_vector, symmetric_columns, weighted_squares
+from ..numerics.sparse_tools import add_diagonal, empty, scaled_both, start_vector, symmetric_columns, weighted_squares
 from ..numerics.tangent import Tangent, normalized
 
 if TYPE_CHECKING:
@@ -75,13 +75,14 @@ def of_rates_alone(model: LinearModel) -> sp.csr_matrix:
     """
     n = model.size
     if model.skew is None:
-        return sp.csr_matrix((n, n))
+        return empty(n, n)
     inputs = abs(model.drive) + abs(model.drive_rate)
     driven = [abs(x[:n, n:]) @ inputs for x in (model.full_mass, model.full_velocity, model.full_stiffness)]
     others = [model.M, model.K, model.force[:n], *driven, model.Lambda.T, model.constraints[:, :n].T]
     none = sum(np.asarray(abs(x).sum(axis=1)).ravel() for x in others) == 0.0
     some = np.asarray(abs(model.Lambda).sum(axis=1)).ravel() > 0.0
-    return sp.diags_array((none & some).astype(float), format="csr")
+    alone = np.flatnonzero(none & some)
+    return sp.csr_matrix((np.ones(len(alone)), (alone, alone)), shape=(n, n))
 
 
 def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:

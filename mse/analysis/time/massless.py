@@ -99,14 +99,16 @@ _SEPARATIONS = Recent(4)  # a question of stability, all modes and a state space
 
 def _separation(model: LinearModel) -> Separation:
     n = model.size
-    rates = model.symmetric.Lambda if model.skew is None else model.symmetric.Lambda + model.gyroscopic
     integrated, given_up, resting = _integrated(model)
-    moving = sp.diags_array(1.0 - np.isin(np.arange(n), given_up), format="csr")
-    mass = (resting.T @ model.M @ resting).tocsr()
-    r, s, null_m = range_and_null((moving @ mass @ moving).tocsr())
+    mass, moving = model.M, identity(n)
+    if len(given_up):
+        mass = (resting.T @ mass @ resting).tocsr()
+        moving = sp.diags_array(1.0 - np.isin(np.arange(n), given_up), format="csr")
+    r, s, null_m = range_and_null((moving @ mass @ moving).tocsr() if len(given_up) else mass)
     if not len(s):
         none = np.zeros(0, dtype=int)
         return Separation(identity(n), identity(n), r, none, none, integrated)
+    rates = model.symmetric.Lambda if model.skew is None else model.symmetric.Lambda + model.gyroscopic
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     null_w = resting @ (null_m - _pushed(mass, r, s, given_up))
     null_m, rates = resting @ null_m, rates - integrated @ rates
@@ -130,9 +132,12 @@ def _integrated(model: LinearModel) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_m
     The columns of all other coordinates obey those equations.
     """
     n, integrated = model.size, of_rates_alone(model)
+    none = empty(n, n), np.zeros(0, dtype=int), identity(n)
+    if not integrated.nnz:
+        return none
     given_up, drop, null = _range_and_null_of_any((integrated @ model.Lambda).tocsr())
-    if not len(given_up) or len(given_up) < integrated.count_nonzero():  # those that follow from others hold nothing
-        return sp.csr_matrix((n, n)), np.zeros(0, dtype=int), identity(n)
+    if len(given_up) < integrated.nnz:  # those that follow from others hold nothing
+        return none
     columns = sp.identity(n, format="lil")
     columns[:, drop] = null
     return integrated, given_up, columns.tocsr()
@@ -159,10 +164,12 @@ def _where_terms_remain(left: sp.csr_matrix, a: sp.csr_matrix, right: sp.csr_mat
 def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
     """:func:`range_and_null` of any square matrix: columns that span its range, the others, and its null space by these."""
     n = a.shape[0]
-    keep, drop, columns = [], [], sp.identity(n, format="lil")
     label = connected_components(abs(a), directed=False)[1]
+    filled = np.isin(np.arange(n), a.nonzero())
+    keep, drop, columns = [], list(np.flatnonzero(~filled)), sp.identity(n, format="lil")
     order = np.argsort(label, kind="stable")
-    for block in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if n else []:
+    order = order[filled[order]]
+    for block in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(order) else []:
         dense = a[block][:, block].toarray()
         long = np.abs(dense).max(axis=1)
         dense /= np.where(long > 0.0, long, 1.0)[:, None]
