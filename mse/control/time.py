@@ -215,14 +215,25 @@ class SampledLoop(StepLoop):
         filters(self._read(u), u, memory, self.time)
         return u, memory
 
-    def _control(self) -> None:
-        self._u[:], self._filters[:] = self._controlled_inputs()
+    def __getitem__(self, name: str) -> float:
+        number = self._output_number.get(name) if isinstance(name, str) else None
+        return super().__getitem__(name) if number is None else float(self._now()[number])
 
-    def _acting(self) -> np.ndarray:
+    def read(self) -> np.ndarray:
+        """See :meth:`.StepLoop.read`."""
+        return self._now()[self._first_output :]
+
+    def step(self) -> float:
+        """See :meth:`.StepLoop.step`."""
+        self._u[:], self._filters[:] = self._controlled_inputs()
+        return super().step()
+
+    def _now(self) -> np.ndarray:
+        """All outputs at the present time, when controllers have set their inputs."""
         u = self._controlled_inputs()[0]
         late = np.flatnonzero(self._parts)
         u[late] = u[len(self._parts) + late]
-        return u
+        return self._read(u)
 
     def _try_out(self, controller: Callable, memory: np.ndarray) -> None:
         from ..kernels.control import filters

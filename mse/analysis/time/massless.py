@@ -10,7 +10,9 @@ a coil with inductance at that input.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import scipy.linalg as sl
@@ -249,14 +251,18 @@ class Condensed:
     expand_rates: np.ndarray
 
 
-def _without_rounding(model: LinearModel, product: np.ndarray, terms: sp.csr_matrix) -> np.ndarray:
+def _without_rounding(model: LinearModel, *factors: sp.csr_matrix) -> np.ndarray:
     """A product of matrices with zeros where its terms cancel: what is left of them would be derivatives of inputs in outputs.
 
     Null vectors of symmetric models are exact enough.
     """
+    if not all(a.nnz for a in factors):
+        return np.zeros((factors[0].shape[0], factors[-1].shape[1]))
+    product = reduce(operator.matmul, factors).toarray()
     if model.skew is None:
         return product
-    return np.where(np.abs(product) <= left_by_rounding() * terms.toarray(), 0.0, product)
+    terms = reduce(operator.matmul, map(abs, factors)).toarray()
+    return np.where(np.abs(product) <= left_by_rounding() * terms, 0.0, product)
 
 
 def _refuse_unsymmetric_mass(model: LinearModel, sep: Separation, mass: np.ndarray) -> None:
@@ -315,10 +321,12 @@ def separated(model: LinearModel) -> Separated:
         )
     sep = separate(model)
     t, w = (sp.block_diag([x, sp.identity(len(model.prescribed))], format="csr") for x in (sep.T, sep.W))
-    integrated = sp.block_diag([sep.integrated, sp.csr_matrix((t.shape[0] - model.size,) * 2)]) @ model.full_velocity
-    rates = (model.full_velocity - integrated).tocsr()
-    m, lam, k = ((w.T @ a @ t).toarray() for a in (model.full_mass, rates, model.full_stiffness + integrated))
-    lam = _without_rounding(model, lam, abs(w).T @ abs(rates) @ abs(t))
+    rates, stiffness = model.full_velocity, model.full_stiffness
+    if sep.integrated.nnz:
+        integrated = sp.block_diag([sep.integrated, empty(len(model.prescribed), len(model.prescribed))]) @ rates
+        rates, stiffness = (rates - integrated).tocsr(), stiffness + integrated
+    m, k = ((w.T @ a @ t).toarray() for a in (model.full_mass, stiffness))
+    lam = _without_rounding(model, w.T, rates, t)
     kk = slice(len(sep.r) + len(sep.d), model.size)
     k_inverse = np.linalg.inv(k[kk, kk]) if len(sep.k) else np.zeros((0, 0))
     return Separated(sep, t, w, m, lam, k, k_inverse)
@@ -336,10 +344,8 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
     force, drive = acting(model, inputs).dense(model)
-    force = _without_rounding(model, of.W.T @ force, abs(of.W).T @ sp.csr_matrix(abs(force)))
-    measure, rate = (
-        _without_rounding(model, (a @ t).toarray(), abs(a) @ abs(t))[outputs] for a in (model.measure, model.rate)
-    )
+    force = _without_rounding(model, of.W.T, sp.csr_matrix(force))
+    measure, rate = (_without_rounding(model, a, t)[outputs] for a in (model.measure, model.rate))
     react = model.read_reactions(outputs).toarray()
 
     # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_u u: equations without rates of d and k may have rates of r and w

@@ -317,7 +317,8 @@ def with_terms(
     second = c.D2 + c.B2 @ lift
     how = acting(model, i)
     improper = _improper(c, first, second, how)
-    if outputs is None and (left := _rates_alone(model) & improper.any(axis=(0, 2))).any():
+    bad = improper.any(axis=(0, 2))
+    if outputs is None and bad.any() and (left := _rates_alone(model) & bad).any():
         return with_terms(
             whole, inputs, [name for name, off in zip(model.outputs, left, strict=True) if not off], accurate_to
         )
@@ -430,12 +431,11 @@ def _rates_alone(model: LinearModel) -> np.ndarray:
 
 def _refuse_improper(model: LinearModel, i: np.ndarray, o: np.ndarray, improper: np.ndarray) -> None:
     """Refuse outputs in which a derivative of an input does not cancel."""
-    rates = _rates_alone(model)[o]
     for order, what, bad in zip(("second", "first"), ("acceleration", "velocity"), improper, strict=True):
         pairs = [f"{model.outputs[o[a]]} under {model.inputs[i[b]]}" for a, b in zip(*np.nonzero(bad), strict=True)]
         if pairs:
             shown = ", ".join(pairs[:6]) + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")
-            if rates[bad.any(axis=1)].all():
+            if _rates_alone(model)[o][bad.any(axis=1)].all():
                 raise ImproperModelError(
                     f"{model.name}: {shown} would need the {order} derivative of the input, since nothing limits what flows "
                     "when it steps; expected a resistance or an inductance between them; add one, choose other outputs, "

@@ -148,7 +148,7 @@ class StepLoop(Shown):
     def __getitem__(self, name: str) -> float:
         number = self._output_number.get(name) if isinstance(name, str) else None
         if number is not None:
-            return march.output(*self._seen, self._s, self._acting(), number)
+            return march.output(*self._seen, self._s, self._u, number)
         arguments.find(self.name, "output", name, (*self.outputs, *self.inputs))
         return float(self._u[self._input_number[name]])
 
@@ -160,20 +160,13 @@ class StepLoop(Shown):
         ndarray, (o,)
             In the order of ``outputs``.
         """
-        return self._read(self._acting())[self._first_output :]
+        return self._read(self._u)
 
     def _read(self, u: np.ndarray) -> np.ndarray:
         """Outputs (o,) under inputs u (i,), the ones that controllers inside sense included."""
         out = np.empty(len(self._ss.outputs))
         march.read(*self._seen, self._s, u, out)
         return out
-
-    def _acting(self) -> np.ndarray:
-        """Inputs (i,) that act at the present time."""
-        return self._u
-
-    def _control(self) -> None:
-        """Let controllers inside set their inputs for the next step."""
 
     def set(self, values: ArrayLike) -> None:
         """Set all inputs at once.
@@ -218,7 +211,6 @@ class StepLoop(Shown):
         ModelError
             The motion grows beyond the largest number.
         """
-        self._control()
         if not march.step(*self._moving, self._s, self._u):
             raise ModelError(self._overflow())
         self._count += 1
