@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.interpolate import make_interp_spline
 
 from ...analysis.time.inputs import Input
 from ...analysis.time.response import TimeResponse
@@ -130,6 +129,8 @@ def _at_nodes(values: np.ndarray, times: np.ndarray) -> np.ndarray:
 
 def _interpolated(samples: np.ndarray, first: int, last: int) -> np.ndarray:
     """Values (n, 3) inside the steps between two samples of a smooth input, interpolated as a recorded run keeps samples only."""
+    from scipy.interpolate import make_interp_spline  # imported here, since pages of working points do not need it
+
     begin, end = max(first - _BESIDE, 0), min(last + _BESIDE, len(samples) - 1)
     number = np.arange(begin, end + 1)
     degree = min(5, (len(number) - 1) // 2 * 2 + 1, len(number) - 1)
