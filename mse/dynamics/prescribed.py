@@ -101,7 +101,7 @@ class Signal:
             reason = str(error.__cause__).rstrip(".")
             raise ModelError(
                 f"{self._label}: {self._name} prescribes a motion, so mse differentiates its function twice, and cannot "
-                f"(it {reason}; at t = {time:g} s the function gives {shown(plain)}); expected elementary functions of numpy, such "
+                f"(it {reason}; at t = {time:g} s it gives {shown(plain)}); expected elementary functions of numpy, such "
                 "as np.sin, and np.where; write it with these, or give samples at all times of the run"
             ) from error
         if isinstance(found, Recorded) and found.nodes.size == 1:

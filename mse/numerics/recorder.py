@@ -203,7 +203,8 @@ _UFUNCS: dict[np.ufunc, Callable] = {
     np.not_equal: lambda x, y: np.logical_not(np.equal(x, y)), np.isnan: lambda x: np.not_equal(x, x),
     np.isfinite: lambda x: np.abs(x) <= np.finfo(float).max,
     # nan if either is nan, as in numpy
-    np.minimum: lambda x, y: np.where(np.isnan(x) | (x <= y), x, y), np.maximum: lambda x, y: np.where(np.isnan(x) | (x >= y), x, y),
+    np.minimum: lambda x, y: np.where(np.isnan(x) | (x <= y), x, y),
+    np.maximum: lambda x, y: np.where(np.isnan(x) | (x >= y), x, y),
 }  # fmt: skip
 
 
