@@ -159,7 +159,8 @@ class FrequencyResponse(Result):
         rows, pairs = [], self._sizes()[0]
         units = [self.unit(o, i) for o, i in pairs]
         # what is rounding depends on what else moves at the same frequency: a payload far above its resonances hardly does
-        ends = np.abs(self.values[[0, -1] if len(f) else []]).transpose(0, 2, 1).reshape(-1, len(pairs))
+        shown = [0, -1] if len(f) else []
+        ends = np.abs(self.values[shown]).transpose(0, 2, 1).reshape(len(shown), len(pairs))
         ends = np.array([without_rounding(size, scales(size, units)) for size in ends]).T
         for k, ((o, i), largest, scale) in enumerate(zip(*self._sizes(), strict=True)):
             if largest > ROUNDING * scale:
