@@ -41,9 +41,7 @@ from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
 
-_MASSLESS = (
-    "nothing has a mass or an inductance, so nothing oscillates; give bodies one; modes(damped=True) has what fades"
-)
+_MASSLESS = "nothing has a mass, so nothing oscillates; give bodies one; modes(damped=True) has what fades"
 _DEFAULT_COUNT = 20
 _UNDAMPED = "undamped modes"  # first words of notes on what undamped modes leave out
 _NAMED = 6  # flows named in a note
