@@ -117,6 +117,7 @@ def warn(message: str) -> None:
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the closest of ``names``, or the list of them if none is close.
 
+    Of an object whose name alone is given, such as "mirror", it is the first: "mirror.center".
     Upper and lower case count as the same; of those equally close the one of the same object and axis, then the first.
     """
     folded: dict[str, str] = {}
@@ -125,7 +126,10 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     wanted = str(name).casefold()
     if wanted in folded:
         return f" (did you mean {folded[wanted]!r}?)"
-    close = difflib.get_close_matches(wanted, folded, n=12, cutoff=0.5)
+    own = [known for known in folded if wanted and known.startswith(wanted) and not known[len(wanted)].isalnum()]
+    if own:
+        return f" (did you mean {folded[own[0]]!r}?)"
+    close = difflib.get_close_matches(wanted, folded, n=12, cutoff=0.6)
     if close:
         place = {known: k for k, known in enumerate(folded)}
         object_, _, axis = wanted.rpartition(".")

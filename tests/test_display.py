@@ -129,6 +129,17 @@ def test_rounding_of_one_output_is_not_listed_beside_others_of_its_unit():
     assert [row[0] for row in table.rows] == ["held.x"] and numbers(table, "last") == [0.0]
 
 
+def test_attenuation_far_above_a_resonance_is_not_taken_for_rounding():
+    """Of a force on the first of two masses on springs: the second moves by ``k/((2 k - m w^2)(k - m w^2) - k^2)``."""
+    chain = [[200.0, -100.0], [-100.0, 100.0]]
+    model = mse.LinearModel.from_matrices(10.0 * np.eye(2), None, chain, coordinates=["a.x", "b.x"])
+    low, high = 0.3, 1e4
+    rows = model.frequency_response([low, high]).table().rows
+    (last,) = [row[-1] for row in rows if row[:2] == ("b.x", "a.x")]
+    m = 10.0 * (2 * np.pi * high) ** 2
+    np.testing.assert_allclose(last, 100.0 / ((200.0 - m) * (100.0 - m) - 1e4), rtol=1e-9)
+
+
 def test_poses_and_reactions_are_tables_by_name():
     system = mse.MSystem("stage", gravity=(0, 0, -10.0))
     mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))

@@ -27,7 +27,7 @@ from ..numerics.blas_threads import one_thread
 from ..numerics.precision import NOTHING
 from ..progress.reports import Progress
 from ..results import Result, draw
-from ..validation.arguments import frequencies, refusal, whole
+from ..validation.arguments import ByName, frequencies, refusal, whole
 from .controller import MOST_ORDER, without_delay
 from .links import Link, Links, Loops, linked
 from .margins import Margins, broken, margins
@@ -313,7 +313,7 @@ class ClosedModel(Result):
                 self.name, "frequency", float(f.max()), f"at most half the sampling rate, {top:.6g} Hz", unit="Hz"
             )
         gain = self.plant.gain(2 * np.pi * f, beside=False)
-        return {name: broken(gain, a) for a, name in enumerate(self.links.actuators)}
+        return ByName(self.name, "actuator", {name: broken(gain, a) for a, name in enumerate(self.links.actuators)})
 
     # -- time -------------------------------------------------------------------------------------------------
     def with_pade(self, order: int) -> ClosedModel:

@@ -31,7 +31,9 @@ class NamedCoordinates:
         self._first = 6 * (topology.units - 1)
         inner = topology.coordinate_names[self._first :]
         self.names = (*names, *inner)
-        self.units = (*units, *("" for _ in inner))
+        self.units = (*units, *(getattr(name, "unit", "") for name in inner))
+        joints = (f"{unit}/s" if unit else "" for unit in units)
+        self.rate_units = (*joints, *(getattr(name, "flow_unit", "") for name in inner))
         self._limits = {k: own for k, own in enumerate(limits) if own != (None, None)}
         self.turns = np.array([*turns, *(False for _ in inner)], dtype=bool)
 
@@ -39,10 +41,6 @@ class NamedCoordinates:
     def rates(self) -> tuple[str, ...]:
         """The names of their rates, ``hinge.angle'``."""
         return tuple(f"{name}'" for name in self.names)
-
-    @property
-    def rate_units(self) -> tuple[str, ...]:
-        return tuple(f"{unit}/s" if unit else "" for unit in self.units)
 
     def values(self, here: Evaluation) -> np.ndarray:
         """Values (k,) in a state; angles go beyond whole turns where its memories have followed them."""

@@ -98,10 +98,11 @@ class Signal:
             plain = called(
                 self._label, self._name, _USAGE, self.given, time
             )  # raises what is wrong with plain numbers, too
+            reason = str(error.__cause__).rstrip(".")
             raise ModelError(
-                f"{self._label}: {self._name} prescribes a motion, whose rate and acceleration follow from its function, and "
-                f"this has none that mse can find (at t = {time:g} s it gives {shown(plain)}); expected functions of numpy, such "
-                "as np.sin; write it so, or give samples"
+                f"{self._label}: {self._name} prescribes a motion, so mse differentiates its function twice, and cannot "
+                f"(it {reason}; at t = {time:g} s it gives {shown(plain)}); expected elementary functions of numpy, such "
+                "as np.sin, and np.where; write it with these, or give samples at all times of the run"
             ) from error
         if isinstance(found, Recorded) and found.nodes.size == 1:
             u = int(found.nodes.item())

@@ -266,7 +266,7 @@ def _brought(
 
 def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given) -> None:
     found, outermost = dict(zip(coordinates.names, coordinates.values(here), strict=True)), equations.measure.outermost
-    units = {n: u or getattr(n, "unit", "") for n, u in zip(coordinates.names, coordinates.units, strict=True)}
+    units = dict(zip(coordinates.names, coordinates.units, strict=True))
     open_by = np.abs(here.distances[0]).max(initial=0.0) if equations.assembly.constraint_count else 0.0
     off = {name: _off(here, frame, pose) for name, (frame, pose) in given.poses.items()}
     largest = max(1.0, *map(abs, given.values.values())) if given.values else 1.0
@@ -298,7 +298,7 @@ def moving(
         return v
     chosen = np.array([k for k, name in enumerate(coordinates.rates) if name in given.rates], dtype=int)
     names = [coordinates.rates[k] for k in chosen]
-    units = [coordinates.rate_units[k] or getattr(coordinates.names[k], "flow_unit", "") for k in chosen]
+    units = [coordinates.rate_units[k] for k in chosen]
     target, rows = [given.rates[name] for name in names], [coordinates.slopes(here)[chosen]]
     for body, (frame, six) in given.velocities.items():
         names += [f"{body}'[{k}]" for k in range(6)]
@@ -317,17 +317,21 @@ def moving(
     held = np.abs(equations.drift(here, v, time))
     size = max(1.0, np.abs(target).max(initial=0.0))
     if off.max(initial=0.0) > _CLOSE * size or held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
-        shown = ", ".join(
+        shown = [
             f"{name} is {x:.6g} where {t:.6g} {unit} is given"
             for name, x, t, unit in zip(names, found, target, units, strict=True)
             if len(target) <= _SHOWN or abs(x - t) > _CLOSE * size
-        )
+        ]
+        inputs = equations.inputs
+        driven = {name: inputs.motion(name, time)[1] for name in inputs.motors}
+        shown += [f"its input drives {name} at {rate:.6g} a second" for name, rate in driven.items() if rate]
         if held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
             flowing_rows = (el.obj.label for part in equations.flows for el in part.elements for _ in range(part.count))
             labels = [*here.assembly.constraint_labels(), *flowing_rows]
-            shown += f", {labels[int(held.argmax())]} moves apart by {held.max():.3g} a second"
+            shown.append(f"{labels[int(held.argmax())]} moves apart by {held.max():.3g} a second")
         raise ModelError(
-            f"{equations.topology.label}: its joints or junctions tie the initial rates together: as near as they come, {shown}; "
+            f"{equations.topology.label}: its joints or junctions tie the initial rates together: as near as they come, "
+            f"{', '.join(shown)}; "
             "expected rates that all allow at once; give fewer of them, or correct one"
         )
     return v

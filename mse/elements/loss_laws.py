@@ -252,7 +252,13 @@ class LossFunction(LossLaw):
         return 1.0 + 1j * (phi + 1j * slope * omega.imag / (2.0 * np.pi))
 
     def _at(self, f: np.ndarray) -> np.ndarray:
-        found = called("loss", "its function", "loss(frequencies_hz)", self.function, f)
+        found = called(
+            "loss",
+            "its function",
+            "loss(frequencies_hz), all frequencies in one array; numpy.where chooses as if does",
+            self.function,
+            f,
+        )
         found = np.broadcast_to(numbers("loss", "its function", found, (), f.shape), f.shape)
         if found.min(initial=0.0) < 0.0:
             at = int(np.argmin(found))

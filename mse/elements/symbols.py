@@ -48,6 +48,25 @@ def short(x: Expression) -> Expression:
     return min(x, merged, key=lambda one: one.count_ops())
 
 
+def by_cases(x: Expression) -> Expression:
+    """``|a|`` by cases.  SymPy's derivative of ``Abs(q)`` by a coordinate q keeps a factor ``Derivative(q, q)``."""
+    sp = sympy()
+    return sp.sympify(x).replace(sp.Abs, lambda a: sp.Piecewise((a, a >= 0), (-a, True)))
+
+
+def by_sign(x: Expression) -> Expression:
+    """The same with ``|a|`` and its slope ``sign(a)`` in place of the cases, to be read."""
+    sp = sympy()
+
+    def merged(*cases):
+        (first, holds), (second, _) = cases if len(cases) == 2 else 2 * ((0, None),)
+        if not isinstance(holds, sp.GreaterThan) or holds.rhs != 0 or second != -first:
+            return sp.Piecewise(*cases)
+        return sp.Abs(first) if first == holds.lhs else first * sp.sign(holds.lhs)
+
+    return x.replace(sp.Piecewise, merged)
+
+
 def name_of(path: str) -> str:
     """A name that printers of code and LaTeX take: ``upper_rod_mass``."""
     return re.sub(r"\W+", "_", path).strip("_")

@@ -202,6 +202,9 @@ _UFUNCS: dict[np.ufunc, Callable] = {
     np.greater: lambda x, y: np.less(y, x), np.greater_equal: lambda x, y: np.less_equal(y, x),
     np.not_equal: lambda x, y: np.logical_not(np.equal(x, y)), np.isnan: lambda x: np.not_equal(x, x),
     np.isfinite: lambda x: np.abs(x) <= np.finfo(float).max,
+    # nan if either is nan, as in numpy
+    np.minimum: lambda x, y: np.where(np.isnan(x) | (x <= y), x, y),
+    np.maximum: lambda x, y: np.where(np.isnan(x) | (x >= y), x, y),
 }  # fmt: skip
 
 
@@ -243,11 +246,16 @@ def _asked(function: Callable) -> Callable:
     return lambda x: int(function(np.array(_flat(x), dtype=object)))
 
 
+def _clip(x, a_min=None, a_max=None):
+    x = x if a_min is None else np.maximum(x, a_min)
+    return x if a_max is None else np.minimum(x, a_max)
+
+
 _FUNCTIONS: dict[Callable, Callable] = {
     **{function: _moved(function) for function in (np.stack, np.concatenate, np.hstack, np.transpose, np.diagonal)},
     np.dot: dot, np.inner: lambda a, b: dot(a, _array(b).T), np.vdot: lambda a, b: (_array(a) * _array(b)).sum(),
     np.cross: _cross, np.outer: lambda a, b: _array(a)[:, None] * _array(b), np.linalg.norm: _norm,
     np.trace: lambda a: np.diagonal(a).sum(-1), np.sum: lambda x, axis=None: x.sum(axis), np.where: _by_nodes(Record.select),
     np.any: lambda x: any(map(bool, _flat(x))), np.all: lambda x: all(map(bool, _flat(x))),
-    np.argmax: _asked(np.argmax), np.argmin: _asked(np.argmin),
+    np.argmax: _asked(np.argmax), np.argmin: _asked(np.argmin), np.clip: _clip,
 }  # fmt: skip

@@ -55,6 +55,7 @@ def trace(
             raise ModelError(
                 f"{system.label}: trace(target={target!r}), but {parameter} is {target!r} already; expected another value"
             )
+        family.refuse(target)
         family.start = settled(family, target, near=True) or family.start
         return task.finished(Curve(family, target).run(max_points, task))
 
@@ -111,12 +112,20 @@ class ParameterFamily:
             raise ModelError(f"{target.label}: trace() along {self.key}, which is {shown(value)}; expected a number")
         return found
 
+    def refuse(self, value: float) -> None:
+        """ModelError for a value that the parameter cannot have."""
+        if not self.by_load:
+            self._with(value)
+
+    def _with(self, value: float) -> MObject:
+        obj = self._topology.source[self.path]._snapshot()
+        obj.parameters[self.key] = float(value)
+        return obj
+
     def _changed(self, value: float) -> tuple[Topology, Assembly]:
         if self.by_load:
             return self._topology, self._assembly
-        obj = self._topology.source[self.path]._snapshot()
-        obj.parameters[self.key] = float(value)
-        return variant(self._topology, self._assembly, {self.path: obj})
+        return variant(self._topology, self._assembly, {self.path: self._with(value)})
 
     def at(self, value: float) -> MeritFunction:
         """The merit function for one value of the parameter."""

@@ -33,6 +33,8 @@ from ..elements.symbols import (
     Expression,
     Parameters,
     Recorder,
+    by_cases,
+    by_sign,
     evaluated,
     exact,
     mechanics,
@@ -134,7 +136,8 @@ class Laws:
         self, name: str, expressions: dict[str, Expression], coordinates: dict[str, Expression], method: Any
     ) -> SymbolicEquations:
         """Equations of these laws, with the parameters that are in them."""
-        energies = {"T": self.T, "V": self.V, "D": self.D}
+        expressions = {key: by_sign(x) for key, x in expressions.items()}
+        energies = {key: by_sign(x) for key, x in (("T", self.T), ("V", self.V), ("D", self.D))}
         conditions = tuple(x for x in dict.fromkeys(self.conditions) if x is not sympy().true)
         used = set().union(*(x.free_symbols for x in (*expressions.values(), *energies.values(), *conditions)))
         parameters = {symbol: value for symbol, value in self.parameters.values.items() if symbol in used}
@@ -164,7 +167,7 @@ class Laws:
         moving = np.random.default_rng(0).uniform(0.5, 1.0, n)
 
         def law(name: str, count: int, given: Sequence, at: np.ndarray) -> list[Expression]:
-            return recorder.law(name, count, poses, q, given, (numbers, inner, at))
+            return [by_cases(x) for x in recorder.law(name, count, poses, q, given, (numbers, inner, at))]
 
         if obj.defines("energy") or obj.defines("gravity_energy"):
             self.V += law("energy", 1, self.gravity, field)[0]
@@ -198,6 +201,7 @@ class Laws:
 def _refuse_without_law(obj: MObject) -> None:
     instead = [x for x in ("evaluate", "forces", "stiffness_parts") if obj.defines(x)]
     bare = obj.defines("kernel") and not (obj.defines("energy") or obj.defines("gravity_energy"))
+    bare |= obj.defines("components")  # these are compiled, or inside: its own frames carry no law
     if instead or bare or obj.defines("dynamic_stiffness"):
         raise ModelError(
             f"{obj.label}: its law is a compiled kernel or a table, without a formula; expected elements with an energy in plain "

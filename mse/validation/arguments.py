@@ -220,6 +220,17 @@ def find(who: str, what: str, name: Any, known: Collection[str], *, where: str =
     raise UnknownNameError(f"{f'{who}: ' if who else ''}no {what} {shown(name)}{where and ' '}{where}{nearest}")
 
 
+class ByName(dict[str, Any]):
+    """Values by name; for an unknown one the error offers the nearest."""
+
+    def __init__(self, who: str, what: str, values: Mapping[str, Any]):
+        super().__init__(values)
+        self._who, self._what = who, what
+
+    def __missing__(self, name: Any) -> Any:
+        return find(self._who, self._what, name, self)
+
+
 def names(who: str, what: str, value: Any) -> tuple[str, ...]:
     """Names in their order, or a single one; generators are read once, here."""
     value = [value] if isinstance(value, str) else value

@@ -69,11 +69,22 @@ def read_columns(path: Any, expected: str) -> np.ndarray:
 
     FileError where there is no such file, or its lines are not as many numbers each as ``expected`` says.
     """
-    lines = [line.split("#")[0].split("%")[0].replace(",", " ").split() for line in read_text(path).splitlines()]
-    try:
-        return np.array([[float(x) for x in line] for line in lines if line], dtype=float)
-    except ValueError as error:
-        raise FileError(f"{path}: {error}; {expected} in each line") from None
+    rows: list[list[float]] = []
+    for k, line in enumerate(read_text(path).splitlines(), 1):
+        words = line.split("#")[0].split("%")[0].replace(",", " ").split()
+        try:
+            row = [float(x) for x in words]
+        except ValueError:
+            raise FileError(
+                f"{path}: line {k} is {shown(line)}; {expected} in each line; begin lines that are no numbers with '#'"
+            ) from None
+        if row and rows and len(row) != len(rows[0]):
+            raise FileError(
+                f"{path}: line {k} has {len(row)} numbers, lines before it {len(rows[0])}; {expected} in each line; "
+                "correct the line, or begin it with '#'"
+            )
+        rows += [row] if row else []
+    return np.array(rows, dtype=float)
 
 
 def read_bytes(path: Any, most: int) -> tuple[Path, bytes]:

@@ -506,3 +506,15 @@ def test_given_matrices_are_refused_where_they_cannot_be():
         mse.LinearModel.from_matrices(np.eye(2), np.eye(3), np.eye(2))
     with pytest.raises(mse.ModelError, match=r"K\[0, 0\] is nan; expected finite"):
         mse.LinearModel.from_matrices(np.eye(2), None, [[np.nan, 0], [0, 1]])
+
+
+def test_a_forgotten_mass_is_noted():
+    system = mse.MSystem("empty pan", gravity=(0, 0, -9.81))
+    pan = system.add(mse.RigidBody("pan", mass=0.0))
+    seat = mse.Bushing("seat", stiffness=1e3, damping=(1.0,) * 6)
+    system.add(seat, between=(pan, system.ground))
+    linear = system.find_working_point().linearize()
+    assert len(linear.modes()) == 0 and "nothing has a mass" in linear.modes().notes[0]
+    fading = linear.modes(damped=True)  # x' = -k/c x
+    assert not any("nothing has a mass" in note for note in fading.notes)
+    np.testing.assert_allclose(fading.eigenvalues.real, -1e3, rtol=1e-9)

@@ -66,3 +66,15 @@ def test_joints_beyond_their_limits_are_noted_with_the_times():
     assert note == "hinge.angle is beyond its limits -1 to 2 rad from 0.4 to 1 s: nothing stops a joint there"
     inside = s.simulate(duration=0.3, dt=0.1, initial={"hinge.angle": 1.05, "hinge.angle'": 3.0}, progress=False)
     assert not inside.notes
+
+
+def test_units_of_charges_and_currents_are_those_of_their_domain():
+    """Without them a plot of all outputs draws coulombs and amperes along one axis."""
+    circuit = mse.MSystem("circuit")
+    circuit.add(mse.Capacitor("store", capacitance=1e-3))
+    circuit.add(mse.Inductor("choke", inductance=0.1))
+    circuit.connect("store.+", "choke.+")
+    circuit.connect("store.-", "choke.-", circuit.earth)
+    motion = circuit.simulate(duration=0.01, dt=0.01, initial={"store.charge": 1e-3}, rtol=1e-6)
+    assert [motion.unit(name) for name in ("store.charge", "store.charge'", "store.current")] == ["C", "A", "A"]
+    assert "m" not in {motion.unit(name) for name in motion.outputs}

@@ -202,7 +202,11 @@ def test_samples_with_jumps_and_kinks_are_told_from_smooth_ones(monkeypatch, fac
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (math.sin, r"input 'crank.angle' prescribes a motion.*none that mse can find.*np\.sin"),
+        (math.sin, r"input 'crank.angle' prescribes a motion.*it makes a value a plain number.*np\.sin"),
+        (
+            lambda t: np.interp(t, [0, 1], [0, 1]),
+            r"cannot \(it uses numpy\.interp; .*np\.where; write it with these, or give samples",
+        ),
         (
             lambda t: np.sqrt(t),
             r"'crank.angle' with rate and acceleration at t = 0 s is '0, inf.*expected finite numbers",

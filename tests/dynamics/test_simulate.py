@@ -132,6 +132,15 @@ def test_bad_arguments_are_refused_by_name(given, error, message):
         pendulum().simulate(**({"duration": 1.0, "dt": 0.5} | given))
 
 
+def test_a_motor_that_another_one_holds_is_refused_by_name():
+    system = book.four_bars(1)
+    system["low0"].motor = system["low1"].motor = "position"
+    with pytest.raises(
+        ModelError, match=r"as near as they come, its input drives low0\.angle at 0\.1 a second, Revolute"
+    ):
+        system.simulate(duration=1.0, dt=0.5, inputs={"low0.angle": lambda t: 0.1 * np.sin(t)})
+
+
 def test_initial_values_that_joints_contradict_are_refused_by_name():
     system = book.four_bars(1)
     with pytest.raises(

@@ -89,7 +89,7 @@ def test_one_record_holds_both_sides_of_a_selection():
     np.testing.assert_allclose(hessian[:, 0, 0], [-np.cos(1.0), 12.0], rtol=1e-15)
 
 
-def test_conditions_are_joined():
+def test_conditions_and_bounds():
     points = np.linspace(-2.0, 2.0, 9)[:, None]
     formulas = {
         "and": lambda x: np.where((x[0] > -1.0) & (x[0] <= 1.0), x[0], 0.0),
@@ -97,6 +97,10 @@ def test_conditions_are_joined():
         "not": lambda x: np.where(np.logical_not(x[0] != 1.0), 5.0 * x[0], 0.0),
         "times": lambda x: (x[0] > 0.5) * x[0] ** 2,
         "sign": lambda x: np.sign(x[0]) * x[0],
+        "lower": lambda x: np.minimum(x[0] ** 3, 1.0),
+        "higher": lambda x: np.maximum(0.25, x[0] ** 2),
+        "clipped": lambda x: np.clip(x[0] ** 3, -1.0, 2.0),
+        "clipped from above": lambda x: np.clip(x[0], None, 0.5),
     }
     for formula in formulas.values():
         np.testing.assert_array_equal(derivatives(formula, points)[0], [formula(x) for x in points])

@@ -424,6 +424,7 @@ def test_a_curve_that_ends_says_where():
         (("hinge.axis", 2.0), "expected a number"),
         (("nothing.mass", 2.0), "no object 'nothing'"),
         (("load_factor", np.nan), "finite number"),
+        (("body.mass", -1.0), "RigidBody 'body': mass is -1.0 kg; expected a finite number of at least 0"),
         (("load_factor", 1.0), "already"),
         ((3, 1.0), "expected 'load_factor'"),
     ],

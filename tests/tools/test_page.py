@@ -714,6 +714,11 @@ def test_lossy_modes_are_listed_with_their_q(tmp_path):
     with shown(tmp_path, wp, modes=modes) as page:
         told = page.locator("[role=option]").all_inner_texts()
         assert f"Q {modes.quality[-1]:.4g}" in told[len(modes)], told
+        # shares of energies take the whole width, as shares of motion do
+        widths = page.locator("[role=option]").last.evaluate(
+            "item => [...item.querySelectorAll('span')].map(x => x.clientWidth)"
+        )
+        assert len(widths) == 3 and widths[2] == widths[1] > widths[0], widths
 
 
 @pytest.mark.browser

@@ -160,6 +160,29 @@ class Table(mse.MObject):
         return np.zeros(12)
 
 
+def test_a_spring_along_its_slide_pulls_both_ways():
+    """The length of a spring is the modulus of one coordinate: SymPy alone keeps a factor ``Derivative(q, q)`` in its slope."""
+    system = mse.MSystem("scale", gravity=(0, 0, -9.81))
+    pan = system.add(mse.RigidBody("pan", mass=2.0, at=Pose.dz(-0.5)))
+    system.add(mse.Prismatic("slide"), between=(pan, system.ground))
+    system.add(mse.Spring("spring", length=0.4, stiffness=50.0), between=(pan, system.ground))
+    equations = system.equations(along=["slide.displacement"])
+    (q,) = equations.coordinates.values()
+    assert equations.expressions["slide.displacement"].has(sp.sign(q)) and equations.energies["V"].has(sp.Abs(q))
+    rest, rate = -0.4 - 2.0 * 9.81 / 50.0, np.sqrt(50.0 / 2.0)
+    for start in (-0.9, rest - 0.3):  # it hangs below; above the ground the spring pushes up
+        (end,) = integrated(equations, [start], 0.7)
+        np.testing.assert_allclose(end, rest + (start - rest) * np.cos(0.7 * rate), rtol=1e-9)
+    force = equations.method.forcing[0].subs(equations.parameters)
+    np.testing.assert_allclose(float(force.subs(q, 0.3)), -50.0 * (0.3 - 0.4) - 2.0 * 9.81, rtol=1e-12)
+
+
+def test_a_beam_alone_is_refused():
+    """Its elements are inside: the forces on its own frames were printed as zero."""
+    with pytest.raises(mse.ModelError, match="Beam 'leaf': .* without a formula"):
+        mse.Beam("leaf", length=0.1, width=0.01, height=1e-3).equations()
+
+
 def test_elements_without_a_formula_are_refused():
     system, mass = slide()
     system.add(Table("table"), between=(mass, system.ground))

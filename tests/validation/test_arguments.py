@@ -27,6 +27,12 @@ def owned(**laws) -> mse.MObject:
     return type("Owned", (mse.MObject,), laws)("own")
 
 
+def test_an_object_stands_for_its_first_name_and_what_is_unlike_is_no_guess():
+    assert nearest_name("one", ["at one.0", "one.center", "one.hook"]) == " (did you mean 'one.center'?)"
+    assert nearest_name("fibre", ["fibre / axial", "fibre / torsion"]) == " (did you mean 'fibre / axial'?)"
+    assert nearest_name("ratio", ["at", "turns"]) == " (known: at, turns)"
+
+
 def raising(kind: type[Exception]):
     def law(*_):
         raise kind("by its\nauthor")

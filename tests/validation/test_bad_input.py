@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -358,6 +360,8 @@ def test_unknown_names_at_the_working_point():
     wp = pendulum().find_working_point()
     with refused(UnknownNameError, "no frame 'mass.centre'", "did you mean 'mass.center'?"):
         wp.poses["mass.centre"]
+    with refused(UnknownNameError, "no frame 'mass'", "did you mean 'mass.center'?"):
+        wp.poses["mass"]
     with refused(UnknownNameError, "'wyre'", "did you mean 'wire'?"):
         wp.tensions["wyre"]
     with refused(UnknownNameError, "'wyre'", "did you mean 'wire'?"):
@@ -400,6 +404,13 @@ def test_unknown_inputs_and_outputs(linear, analysis):
         call(**options, inputs=wrong)
     with refused(UnknownNameError, "no output 'prob.z'", "did you mean 'probe.z'?"):
         call(**options, outputs=["prob.z"])
+
+
+def test_unknown_names_in_a_mode_shape(linear):
+    shape = linear.modes()[0].shape
+    with refused(UnknownNameError, "no coordinate 'mass.q'", "did you mean 'mass.x'?"):
+        shape["mass.q"]
+    assert shape == pickle.loads(pickle.dumps(shape)) and shape.get("mass.q") is None
 
 
 def test_unknown_names_in_a_response(linear):
@@ -461,9 +472,17 @@ def test_a_free_motion_at_zero_frequency():
         ({"duration": np.inf, "dt": 0.1}, ["duration is inf s", "expected a finite number greater than 0"]),
         (
             {"duration": 1.0, "dt": 0.3},
-            ["duration 1 s", "not a whole number of steps of 0.3 s", "expected duration = n dt"],
+            [
+                "duration 1 s",
+                "not a whole number of steps of 0.3 s",
+                "expected duration = n dt",
+                "dt=0.333333333 or duration=0.9",
+            ],
         ),
-        ({"duration": 0.01, "dt": 0.1}, ["duration 0.01 s", "not a whole number of steps"]),
+        (
+            {"duration": 0.01, "dt": 0.1},
+            ["duration 0.01 s", "not a whole number of steps", "take dt=0.01 or duration=0.1"],
+        ),
         (
             {"inputs": {"piezo.x": np.zeros(10)}},
             ["input 'piezo.x'", "(10,)", "expected (11,)", "one value for each of the times"],

@@ -156,13 +156,17 @@ class FrequencyResponse(Result):
     def table(self) -> Table:
         f = self.frequencies_hz
         span = f"{f.min():.6g} to {f.max():.6g} Hz" if len(f) else "none"
-        rows = []
-        for (o, i), largest, scale in zip(*self._sizes(), strict=True):
+        rows, pairs = [], self._sizes()[0]
+        units = [self.unit(o, i) for o, i in pairs]
+        # what is rounding depends on what else moves at the same frequency: a payload far above its resonances hardly does
+        shown = [0, -1] if len(f) else []
+        ends = np.abs(self.values[shown]).transpose(0, 2, 1).reshape(len(shown), len(pairs))
+        ends = np.array([without_rounding(size, scales(size, units)) for size in ends]).T
+        for k, ((o, i), largest, scale) in enumerate(zip(*self._sizes(), strict=True)):
             if largest > ROUNDING * scale:
-                size = without_rounding(np.abs(self[o, i]), scale)
-                peak = int(np.argmax(size))
-                first, most, last = size[[0, peak, -1]].tolist()
-                rows.append((o, i, self.unit(o, i), first, most, float(f[peak]), last))
+                peak = int(np.argmax(np.abs(self[o, i])))
+                first, last = ends[k].tolist()
+                rows.append((o, i, self.unit(o, i), first, float(largest), float(f[peak]), last))
         numbers = (
             Column("at first", digits=6),
             Column("largest", digits=6),

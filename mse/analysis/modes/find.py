@@ -41,6 +41,7 @@ from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
 
+_MASSLESS = "nothing has a mass, so nothing oscillates; give bodies one; modes(damped=True) has what fades"
 _DEFAULT_COUNT = 20
 _UNDAMPED = "undamped modes"  # first words of notes on what undamped modes leave out
 _NAMED = 6  # flows named in a note
@@ -272,13 +273,16 @@ def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
     # exact members move inside, too, so their shapes are normalized already
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     s = np.concatenate([np.zeros(alone.shape[1], dtype=complex), found.s])
+    notes = _notes(found, s)
+    if not len(s) and not damped and not model.M.diagonal().any():
+        notes = (*notes, _MASSLESS)
     sides = _doubts(found.doubt) if found.doubt else uncertain(found.s, found.shapes / norm, model)
     if alone.shape[1]:
         single = uncertain(s[: alone.shape[1]], alone, model)
         sides = tuple(map(np.concatenate, zip(single, sides, strict=True)))
     return Modes(
         model.name, model.coordinates, model.owners, s, Columns(alone, found.shapes / norm),
-        Columns(shares, energies / total), damped, not (found.more or found.stopped), _notes(found, s), *sides,
+        Columns(shares, energies / total), damped, not (found.more or found.stopped), notes, *sides,
     ), found.stopped  # fmt: skip
 
 

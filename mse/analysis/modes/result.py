@@ -17,7 +17,7 @@ from ...numerics.precision import NOTHING
 from ...numerics.read_only import Matrix, ReadOnly, read_only_property
 from ...numerics.sparse_tools import no_columns
 from ...results import Result
-from ...validation.arguments import find, shown, whole
+from ...validation.arguments import ByName, find, shown, whole
 from ..resources import refuse_beyond_memory
 from .strain_energies import Kept, StrainEnergies
 
@@ -144,7 +144,8 @@ class Mode(Result):
     def shape(self) -> dict[str, float | complex]:
         """Mode shape by coordinate name, largest entry first."""
         order = np.argsort(-np.abs(self.vector), kind="stable")
-        return {self.coordinates[i]: value for i, value in zip(order, self.vector[order].tolist(), strict=True)}
+        values = {self.coordinates[i]: value for i, value in zip(order, self.vector[order].tolist(), strict=True)}
+        return ByName(self.name, "coordinate", values)
 
     @property
     def participation(self) -> dict[str, float]:

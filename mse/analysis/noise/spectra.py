@@ -182,7 +182,13 @@ def density(who: str, given: Any, f: np.ndarray, unit: str) -> np.ndarray:
             )
         return given.at(f, who)
     if callable(given):
-        found = called(who, "its density", "density(frequencies_hz)", given, f)
+        found = called(
+            who,
+            "its density",
+            "density(frequencies_hz), all frequencies in one array; numpy.where chooses as if does",
+            given,
+            f,
+        )
         found = numbers(who, "density", found, (), f.shape, unit=_UNIT)
         if found.min(initial=0.0) < 0.0:
             raise refusal(who, "density", float(found.min()), "densities of at least 0")

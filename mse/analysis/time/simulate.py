@@ -125,8 +125,10 @@ def checked_times(model: LinearModel, duration: float, dt: float) -> tuple[int, 
     duration = number(model.name, "duration", duration, unit="s", above=0.0)
     steps = round(min(duration / dt, 1e300))
     if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt:
+        n = max(steps, 1)
         raise ModelError(
-            f"{model.name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt"
+            f"{model.name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt; take "
+            f"dt={duration / n:.9g} or duration={n * dt:.9g}"
         )
     return steps, dt
 

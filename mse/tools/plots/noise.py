@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...analysis.noise.budget import NoiseBudget
-from ...analysis.noise.spectra import Given, density
+from ...analysis.noise.spectra import Given, Spectrum, density, spectrum
 from ...results import drawing
 from ...validation.arguments import mapping
 from . import style
@@ -32,8 +32,9 @@ def noise_budget(
     """Amplitude spectral densities over frequency, summed by "object", "mechanism" or "kind", the loudest first.
 
     The total is the thick black curve.  The six loudest sources have colors of their own, the rest is one gray curve; a source
-    below 1e-4 of the total everywhere is left out.  ``requirements`` are amplitude densities by name, given as inputs are.
-    ``rms`` adds the RMS from each frequency up, dashed.  ``figure`` is an empty figure to draw into, a new one by default.
+    below 1e-4 of the total everywhere is left out.  ``requirements`` are amplitude densities by name, given as inputs are
+    and drawn where they are known.  ``rms`` adds the RMS from each frequency up, dashed.  ``figure`` is an empty figure to draw
+    into, a new one by default.
     """
     f, total = budget.frequencies_hz, budget.total
     groups = budget.by(by)
@@ -58,8 +59,10 @@ def noise_budget(
         axes.plot(f[:-1], budget.cumulative_rms[:-1], "--", color=style.GRAY, label=f"RMS from here up ({unit})")
         drawn.append(budget.cumulative_rms[:-1])
     for name, given in wanted.items():
-        most = density(f"{budget.name}: requirement {name}", given, f, unit)
-        axes.plot(f, most, ":", color=style.BLACK, linewidth=2.0, label=name)
+        who = f"{budget.name}: requirement {name}"
+        known = _known(given := spectrum(who, given), f)
+        most = density(who, given, known, unit)
+        axes.plot(known, most, ":", color=style.BLACK, linewidth=2.0, label=name)
         drawn.append(most)
     _limits(axes, drawn, total)
     style.frequency_axis(axes.xaxis, f)
@@ -71,8 +74,17 @@ def noise_budget(
     return figure
 
 
+def _known(given: Any, f: np.ndarray) -> np.ndarray:
+    """Frequencies (k,) at which a requirement is drawn: those of its samples that are in the band, or all ``f``."""
+    first, last = given.band_hz if isinstance(given, Spectrum) else (0.0, np.inf)
+    inside = f[(f >= first) & (f <= last)]
+    ends = [x for x in (first, last) if f[0] < x < f[-1]]
+    known = np.unique([*inside, *ends])
+    return known if len(known) else f  # for which the error says where it is known
+
+
 def _limits(axes, drawn: Sequence[np.ndarray], total: np.ndarray) -> None:
     """A logarithmic axis from a thousandth of the lowest total upwards."""
     positive = total[total > 0.0]
     floor = 1e-3 * float(positive.min()) if len(positive) else 0.0
-    style.magnitude_axis(axes, [np.where(own > floor, own, 0.0) for own in drawn])
+    style.magnitude_axis(axes, drawn, floor)

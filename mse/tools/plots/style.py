@@ -22,7 +22,9 @@ MOST_CURVES = len(COLORS)  # as many as can be told apart
 _MARKERS = "osD^vPX"
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
 
-_QUANTITY = {"m": "displacement", "rad": "rotation", "N": "force", "N m": "torque"}
+_QUANTITY = {"m": "displacement", "rad": "rotation", "N": "force", "N m": "torque", "m/s": "velocity",
+             "rad/s": "angular velocity", "C": "charge", "A": "current", "V": "voltage", "m3": "volume", "m3/s": "flow",
+             "Pa": "pressure", "K": "temperature"}  # fmt: skip
 _PREFIXES = {-12: "p", -9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 # these units take prefixes; an angle takes none above 1
 _PREFIXED = {"m": range(-12, 3, 3), "rad": range(-12, 3, 3), "N": range(-12, 12, 3), "N m": range(-12, 12, 3),
@@ -168,15 +170,16 @@ def frequency_axis(axis: Axis, f: np.ndarray) -> None:
         axis.set_label_text("frequency (Hz)")
 
 
-def magnitude_axis(axes: Axes, sizes: Sequence[np.ndarray]) -> None:
-    """A logarithmic axis of magnitudes that shows at least a decade, and nothing below 1e-15 of the largest."""
+def magnitude_axis(axes: Axes, sizes: Sequence[np.ndarray], floor: float | None = None) -> None:
+    """A logarithmic axis of magnitudes: at least a decade, and nothing below ``floor``, by default 1e-15 of the largest."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     positive = np.concatenate([s[np.isfinite(s) & (s > 0.0)] for s in sizes] or [np.zeros(0)])
     if not positive.size:
         axes.set_ylim(0.1, 10.0)
     else:
-        low, high = max(positive.min(), 1e-15 * positive.max()), positive.max()
+        high = positive.max()
+        low = positive[positive >= (1e-15 * high if floor is None else floor)].min(initial=high)
         if high < 10.0 * low:
             low, high = (10.0 ** f(np.log10(x)) for f, x in ((np.floor, low), (np.ceil, high)))
             low, high = (low, high) if high > low else (low / 10.0, high * 10.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -122,6 +124,29 @@ def test_the_table_lists_the_largest_source_first():
     text = str(two_masses().noise(np.geomspace(0.1, 10.0, 50), "probe.x"))
     assert text.index("warm / elastic") < text.index("cold / elastic")
     assert "RMS (m)" in text
+
+
+def test_a_requirement_is_drawn_where_it_is_known():
+    budget = two_masses().noise(np.geomspace(0.1, 10.0, 50), "probe.x")
+    figure = budget.plot(requirements={"goal": ([2.0, 100.0], [1e-9, 1e-12]), "all": 1e-12})
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    x, y = lines["goal"].get_data()
+    assert (x[0], x[-1]) == (2.0, 10.0)
+    np.testing.assert_allclose(y, 1e-9 * (x / 2.0) ** (np.log(1e-3) / np.log(50.0)), rtol=1e-12)
+    np.testing.assert_array_equal(lines["all"].get_xdata(), budget.frequencies_hz)
+    with pytest.raises(
+        ModelError, match=r"requirement goal: the density at 0\.1 Hz is not known; expected 20 to 30 Hz"
+    ):
+        budget.plot(requirements={"goal": ([20.0, 30.0], [1.0, 1.0])})
+
+
+def test_a_high_resonance_leaves_the_total_in_the_picture():
+    """More than 15 decades below the peak, too, as for a fiber of a Q of 1e10."""
+    budget = two_masses().noise(np.geomspace(0.1, 10.0, 50), "probe.x")
+    peak = 1.0 + 1e36 * (budget.frequencies_hz == budget.frequencies_hz[20])
+    tall = dataclasses.replace(budget, densities=budget.densities * peak)
+    low, high = tall.plot().axes[0].get_ylim()
+    assert low < tall.total.min() < 1e-16 * tall.total.max() < 1e-16 * high
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def test_what_is_no_density_is_refused_with_the_name_of_the_input(given, words):
 def test_a_file_that_is_no_spectrum_is_named(tmp_path):
     path = tmp_path / "ground.txt"
     for text, words in (
-        ("1 2\nx y\n", "could not convert"),
+        ("1 2\nx y\n", r"line 2 is 'x y'; expected frequency \(Hz\) and density in each line; begin lines"),
+        ("1 2\n\n3 4 5\n", "line 3 has 3 numbers, lines before it 2; expected"),
         ("1\n2\n", "does not have two columns"),
         ("2 1\n1 1\n", "frequency number 1"),
         ("1 2 3\n2 3 4\n", "it has 3 columns; expected frequency"),
