@@ -338,8 +338,8 @@ class Turning:
         by_rates = np.hstack([self._by_rates(sought.names), self.matrices[1] @ self.flows])
         by_rates = self.allowed.T @ (by_rates / metric[:, None])
         kept, off = self.kinematics.coordinates.slopes(self.here)[sought.held] / metric, sought.off(self)
-        # rates, and values that are kept, have units of their own: without a scale stiffness would hide them
-        stiff = np.abs(k).max(initial=0.0) or 1.0
+        # rates and values that are kept have units of their own: stiffness would hide them, or they its rounding
+        stiff = max(np.abs(k).max(initial=0.0), size / self.equations.measure.size) or 1.0
         scale = np.append(np.ones(searched.shape[1]), stiff / np.linalg.norm(by_rates, axis=0).clip(EPS))
         held = stiff * kept @ self.free @ searched
         k = np.block([[k, by_rates], [held, np.zeros((len(held), by_rates.shape[1]))]])

@@ -134,3 +134,22 @@ def test_a_motor_between_two_rotors_drives_both():
     motion = system.simulate(duration=0.1, dt=0.1, outputs=names, progress=False)
     left = scipy.linalg.expm(-0.1 * np.array(slopes) / np.array([[INDUCTANCE], [INERTIA], [INERTIA]])) @ -balance
     assert [motion[name][-1] for name in names] == pytest.approx(balance + left, rel=1e-7)
+
+
+def test_a_motor_drives_a_cart_on_its_wheel():
+    system, up = mse.MSystem("cart", gravity=(0, 0, -9.81)), mse.Pose.dz(0.1)
+    cart = system.add(mse.RigidBody("cart", mass=2.0, inertia=0.1, at=up))
+    wheel = system.add(mse.RigidBody("wheel", mass=0.2, inertia=(1e-3, 2e-3, 1e-3), at=up))
+    system.add(mse.Prismatic("rail", axis=(1, 0, 0), damping=0.5), between=(cart, system.ground @ up))
+    system.add(mse.Revolute("axle", axis=(0, 1, 0), damping=1e-3), between=(wheel, cart))
+    system.add(mse.RollingDisc("disc", axis=(0, 1, 0), radius=0.1), between=(wheel, system.ground))
+    along = mse.Pose.rx(-np.pi / 2)
+    system.add(Motor("motor"), between=(cart @ along, wheel @ along))
+    system.add(mse.VoltageSource("source", voltage=6.0))
+    system.connect("source.+", "motor.+")
+    system.connect("source.-", "motor.-", system.earth)
+    given = {"initial": {"rail.displacement": 0.0}, "free": ["rail.displacement"]}
+    steady = system.find_steady_motion({"rail.displacement": 1.0}, **given)
+    turning = CONSTANT * 6.0 / (RESISTANCE * (1e-3 + 0.5 * 0.1**2) + CONSTANT**2)
+    assert steady.rates["rail.displacement"] == pytest.approx(0.1 * turning, rel=1e-11)
+    assert rates(steady)["motor.charge"] == pytest.approx((6.0 - CONSTANT * turning) / RESISTANCE, rel=1e-11)
