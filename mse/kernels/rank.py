@@ -7,46 +7,6 @@ import numpy as np
 from .jit import compiled
 
 
-@compiled
-def alone(indptr, indices, data, threshold, pivot, count, rows, waiting):
-    """Pivot columns of rows (m,) with a column that no other row has, once such rows are taken away, in ``pivot``.
-
-    These rows depend on no others and need no elimination.  Pivots are at least ``threshold`` times the largest entry of the row.
-    ``count``, ``rows`` and ``waiting`` (columns,) are room for the rows left by column, the sum of their numbers, and the columns
-    with one row left.
-    """
-    for row in range(len(pivot)):
-        for k in range(indptr[row], indptr[row + 1]):
-            count[indices[k]] += 1
-            rows[indices[k]] += row
-    left = 0
-    for c in range(len(count)):
-        if count[c] == 1:
-            waiting[left] = c
-            left += 1
-    while left > 0:
-        left -= 1
-        c = waiting[left]
-        if count[c] != 1:
-            continue
-        row = rows[c]
-        largest = own = 0.0
-        for k in range(indptr[row], indptr[row + 1]):
-            largest = max(largest, abs(data[k]))
-            if indices[k] == c:
-                own = abs(data[k])
-        if own == 0.0 or own < threshold * largest:
-            continue
-        pivot[row] = c
-        for k in range(indptr[row], indptr[row + 1]):
-            c = indices[k]
-            count[c] -= 1
-            rows[c] -= row
-            if count[c] == 1:
-                waiting[left] = c
-                left += 1
-
-
 def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
     """Pivot column of each row of a CSR matrix (m, columns), or -1 if it depends on rows before it.
 

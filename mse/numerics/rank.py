@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from ..kernels.rank import alone, eliminate
+from ..kernels.rank import eliminate
 from .precision import DEPENDENT, cleared
 
 # tests/numerics/test_precision.py and tests/statics/test_redundant_joints.py pass with a hundredth of both, with a hundred times
@@ -102,39 +102,7 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     if m == 0:
         none = np.zeros(0, dtype=int)
         return Rank(none, none, none, sp.csr_matrix((0, 0)))
-    slopes = slopes.tocsr()
-    if not slopes.has_canonical_format:
-        slopes = slopes.copy()
-        slopes.sum_duplicates()
-    pivot, (count, of, waiting) = np.full(m, -1, dtype=np.int64), np.zeros((3, n), dtype=np.int64)
-    alone(
-        slopes.indptr.astype(np.int64),
-        slopes.indices.astype(np.int64),
-        slopes.data,
-        _THRESHOLD,
-        pivot,
-        count,
-        of,
-        waiting,
-    )
-    rest = np.flatnonzero(pivot < 0)
-    if len(rest):
-        pivot[rest] = _eliminated(slopes[rest] if len(rest) < m else slopes, block)
-    independent, dependent = np.flatnonzero(pivot >= 0), np.flatnonzero(pivot < 0)
-    pivots = pivot[independent]
-    combination = sp.csr_matrix((len(dependent), len(independent)))
-    if len(dependent) and len(independent):
-        square = splu(slopes[independent][:, pivots].T.tocsc())
-        right = slopes[dependent][:, pivots]
-        # in portions, since most entries are zero
-        portions = [square.solve(right[k : k + _AT_ONCE].T.toarray()).T for k in range(0, len(dependent), _AT_ONCE)]
-        combination = sp.vstack([sp.csr_matrix(cleared(p)) for p in portions], format="csr")
-    return Rank(independent, dependent, pivots, combination)
-
-
-def _eliminated(slopes: sp.csr_matrix, block: int) -> np.ndarray:
-    """Pivot columns of rows (m,), or -1, by elimination along the blocks that rows couple, which fills in little."""
-    n = slopes.shape[1]
+    # blocks are numbered along the rows that couple them, so that elimination fills in little
     of = np.arange(n) // block
     by_block = sp.csr_matrix((np.ones(n), (np.arange(n), of)), shape=(n, of.max(initial=0) + 1))
     shared = abs(slopes) @ by_block
@@ -144,11 +112,20 @@ def _eliminated(slopes: sp.csr_matrix, block: int) -> np.ndarray:
     order = np.lexsort((np.arange(n), place[of]))
     inner = slopes[:, order].tocsr()
     inner.sort_indices()
-    first = np.full(slopes.shape[0], n)
+    first = np.full(m, n)
     filled = np.flatnonzero(np.diff(inner.indptr))
     first[filled] = inner.indices[inner.indptr[filled]]
     rows = np.argsort(first, kind="stable")
     pivot = eliminate(
         inner.indptr.astype(np.int64), inner.indices.astype(np.int64), inner.data, n, rows, _THRESHOLD, DEPENDENT
     )
-    return np.where(pivot >= 0, order[pivot], -1)
+    independent, dependent = np.flatnonzero(pivot >= 0), np.flatnonzero(pivot < 0)
+    pivots = order[pivot[independent]]
+    combination = sp.csr_matrix((len(dependent), len(independent)))
+    if len(dependent) and len(independent):
+        square = splu(slopes[independent][:, pivots].T.tocsc())
+        right = slopes[dependent][:, pivots]
+        # in portions, since most entries are zero
+        portions = [square.solve(right[k : k + _AT_ONCE].T.toarray()).T for k in range(0, len(dependent), _AT_ONCE)]
+        combination = sp.vstack([sp.csr_matrix(cleared(p)) for p in portions], format="csr")
+    return Rank(independent, dependent, pivots, combination)
