@@ -448,20 +448,20 @@ class Constrained:
         if self._basis.shape[1]:
             taken = self.mass @ a
             size = max(np.abs(force).max(initial=0.0), np.abs(taken).max(initial=0.0))
-            a = a + self._basis @ self._along(self._basis.T @ (force - taken), size)
+            a = a + self._basis @ self._along(self._basis.T @ force, self._basis.T @ taken, size)
         return a / self.metric
 
-    def _along(self, force: np.ndarray, size: float) -> np.ndarray:
+    def _along(self, force: np.ndarray, taken: np.ndarray, size: float) -> np.ndarray:
         if not self.equations.massless:
             try:
-                return dpotrs(self._factor, force, lower=True)[0]
+                return dpotrs(self._factor, force - taken, lower=True)[0]
             except LinAlgError:
                 pass
         values, vectors = eigh(self._inner)
         heavy = values > self._rounded(values)
         self.equations.massless |= not heavy.all()
-        along = vectors.T @ force
-        bare = np.abs(along[~heavy])
+        along = vectors.T @ (force - taken)
+        bare = np.abs(vectors[:, ~heavy].T @ force)  # what masses take there is rounding
         if bare.max(initial=0.0) > _NO_FORCE * size and not self.equations.implicit:
             self._refuse(vectors[:, ~heavy][:, int(bare.argmax())], float(bare.max()))
         return vectors[:, heavy] @ (along[heavy] / values[heavy])

@@ -187,7 +187,8 @@ NONE = Sought((), np.zeros(0, dtype=int), np.zeros(0))
 class Step(NamedTuple):
     """A step of Newton's method: measured displacements (n,), changes of the ``rates`` that are sought and of ``currents`` (n,).
 
-    ``left`` (n,) are the forces that no reaction balanced before it, measured, and ``size`` is that of their terms.
+    ``left`` (n,) are the forces that no reaction balanced before it, measured, and ``size`` is that of their terms; ``off`` (k,)
+    is how far coordinates were from the values that they keep, measured.
     """
 
     displacements: np.ndarray
@@ -195,6 +196,7 @@ class Step(NamedTuple):
     currents: np.ndarray
     left: np.ndarray
     size: float
+    off: np.ndarray
 
 
 class Turning:
@@ -335,14 +337,18 @@ class Turning:
         k = self._stiffness @ searched
         by_rates = np.hstack([self._by_rates(sought.names), self.matrices[1] @ self.flows])
         by_rates = self.allowed.T @ (by_rates / metric[:, None])
-        held = (self.kinematics.coordinates.slopes(self.here)[sought.held] / metric) @ self.free @ searched
+        kept, off = self.kinematics.coordinates.slopes(self.here)[sought.held] / metric, sought.off(self)
+        # rates and values that are kept have units of their own: stiffness would hide them, or they its rounding
+        stiff = max(np.abs(k).max(initial=0.0), size / self.equations.measure.size) or 1.0
+        scale = np.append(np.ones(searched.shape[1]), stiff / np.linalg.norm(by_rates, axis=0).clip(EPS))
+        held = stiff * kept @ self.free @ searched
         k = np.block([[k, by_rates], [held, np.zeros((len(held), by_rates.shape[1]))]])
-        right = np.append(-self.allowed.T @ (left / metric), sought.off(self))
-        # rates have a unit of their own
-        scale = np.append(np.ones(searched.shape[1]), 1.0 / np.linalg.norm(by_rates, axis=0).clip(EPS))
+        right = np.append(-self.allowed.T @ (left / metric), stiff * off)
         found = scale * np.linalg.lstsq(k * scale, right, rcond=NOTHING)[0]
         step, rates, currents = np.split(found, searched.shape[1] + np.array([0, len(sought.names)]))
-        return Step(self.free @ searched @ step, rates, self.flows @ currents, left, size)
+        return Step(
+            self.free @ searched @ step, rates, self.flows @ currents, left, size, off / np.linalg.norm(kept, axis=1)
+        )
 
     def _by_rates(self, names: Sequence[str]) -> np.ndarray:
         """Slopes (n, r) of the forces that are left, by rates; they are of second degree, of which central ones are exact."""
@@ -426,12 +432,8 @@ def settled(kinematics: Kinematics, here: Evaluation, sought: Sought = NONE) -> 
     c = kinematics.coordinates
     found = zip(c.rates, (c.slopes(here) @ v).tolist(), strict=True)
     others = [f"{name} = {rate:.3g}" for k, (name, rate) in enumerate(found) if k in set(moving) - {*kinematics.named}]
-    along = (
-        f"; rolling makes others go there, {', '.join(others)}: begin where those rest that are not cyclic"
-        if others
-        else ""
-    )
-    names = ", ".join(kinematics.rates)
+    names, along = ", ".join(kinematics.rates), f"; rolling makes others go there, {', '.join(others)}"
+    along = f"{along}: begin where those rest that are not cyclic" if others else ""
     raise ModelError(
         f"{kinematics.equations.topology.label}: at constant rates of {names} the system does not look the same a moment later; "
         "expected cyclic coordinates, on which no mass, force or joint depends; a body turns about an axis of symmetry, or all "
@@ -445,16 +447,18 @@ def balanced(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...], 
     before = np.inf
     for _ in range(_ROUNDS):
         now = Turning(kinematics, here, chosen)
-        step, change, currents, left, size = now.step(sought)
-        fastest = max(map(abs, kinematics.rates.values()))
-        # rates change by no larger share of themselves than poses by one of the size
+        step, change, currents, left, size, off = now.step(sought)
+        reached = [kinematics.rates[name] + x for name, x in zip(sought.names, change.tolist(), strict=True)]
+        fastest = max(map(abs, (*kinematics.rates.values(), *reached)))
+        # rates change by no larger share of what is reached than poses by one of the size: a guess may have the wrong sign
         turns = e.measure.size * np.abs(change).max(initial=0.0) / (fastest or 1.0)
         longest = max(np.abs(step).max(initial=0.0), turns)
         most = np.abs(left).max(initial=0.0)
-        small = most <= max(DEPENDENT * size, now.rounding)
+        there = np.abs(off).max(initial=0.0) <= DEPENDENT * e.measure.size
+        small = there and most <= max(DEPENDENT * size, now.rounding)
         rests = longest <= EPS * e.measure.outermost
         same = np.abs(currents).max(initial=0.0) <= EPS * np.abs(kinematics.currents).max(initial=0.0)
-        exact = most <= left_by_rounding(len(left)) * size or (rests and same)
+        exact = there and (most <= left_by_rounding(len(left)) * size or (rests and same))
         # by forces, since steps along what is free do not become shorter
         if exact or (small and most >= 0.5 * before):
             break
@@ -471,8 +475,8 @@ def balanced(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...], 
     names = ", ".join(f"{name}' = {rate:g}" for name, rate in kinematics.rates.items())
     raise ModelError(
         f"{e.topology.label}: no steady motion with {names} near this one: {left[k]:.3g}{e.topology.force_unit(k)} is left on "
-        f"{e.topology.coordinate_names[k]}; expected forces that balance at constant rates; begin nearer to it (initial=), or "
-        "drive the coordinate against its losses with motor='position'"
+        f"{e.topology.coordinate_names[k]}; expected forces that balance at constant rates; begin nearer to it (initial=, and "
+        "rates= of what is free), or drive the coordinate against its losses with motor='position'"
     )
 
 

@@ -15,7 +15,7 @@ from ..errors import ModelError
 from ..numerics.record import Unrecordable
 from ..validation.arguments import numbers
 from .definitions import of_mse
-from .differentiation import OF_PLACES, SLOW, differences, directions, law_values, members, stiffness_of
+from .differentiation import OF_PLACES, SLOW, differences, directions, law_values, members, regular, stiffness_of
 from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
 from .law_sources import Source, contents, sources
 
@@ -400,4 +400,4 @@ def power_forces(
     if order < 2:
         return forces, np.zeros((len(forces), n, n))
     slowly = np.hstack([np.zeros_like(rates), rates + SLOW * directions(n)[0]])
-    return forces, stiffness_of(forces, together.evaluate(rows, slowly, 1, part)[1], together.shape.frames)
+    return forces, stiffness_of(forces, regular(together.evaluate(rows, slowly, 1, part)[1]), together.shape.frames)

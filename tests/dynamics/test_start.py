@@ -223,3 +223,27 @@ def test_a_ring_that_warms_a_body_begins_with_a_current(given):
     np.testing.assert_allclose(motion["body.temperature"], temperature, rtol=1e-9)
     with pytest.raises(mse.ModelError, match=r"initial \"body.entropy'\" is 0, where 0.0015 W/K follows"):
         system.simulate(duration=1e-3, dt=1e-3, initial={given: 0.3, "body.entropy'": 0.0})
+
+
+@pytest.mark.parametrize("resistance", [1.3, 13.7])
+def test_a_coil_beside_a_capacitor_begins_at_its_steady_current(resistance):
+    system = mse.MSystem("loudspeaker", gravity=(0, 0, -9.81))
+    cone = system.add(mse.RigidBody("cone", mass=0.3, inertia=1e-3))
+    system.add(mse.Prismatic("guide", stiffness=300.0, damping=0.3), between=(cone, system.ground))
+    coil = mse.VoiceCoil("coil", bl=3.0, resistance=3.0, inductance=4e-3)
+    system.add(coil, between=(system.ground, cone))
+    system.add(mse.VoltageSource("source", voltage=2.7))
+    system.add(mse.Resistor("series", resistance=resistance))
+    system.add(mse.Resistor("across", resistance=17.0))
+    system.add(mse.Capacitor("capacitor", capacitance=3e-4))
+    system.connect("source.+", "series.+")
+    system.connect("series.-", "coil.+", "across.+", "capacitor.+")
+    system.connect("source.-", "coil.-", "across.-", "capacitor.-", system.earth)
+    point = system.find_working_point()
+    asked = {"duration": 0.02, "inputs": {"source.voltage": lambda t: np.sin(200.0 * t)}, "progress": False}
+    outputs = ["guide.displacement", "coil.current"]
+    motion = system.simulate(start=point, dt=0.02, outputs=outputs, **asked)
+    small = point.linearize().simulate(dt=2e-5, outputs=outputs, hold="foh", **asked)
+    for name in outputs:  # its laws are linear
+        change = small[name][-1] - small[name][0]
+        assert motion[name][-1] - motion[name][0] == pytest.approx(change, rel=1e-5)

@@ -111,6 +111,14 @@ def test_the_rate_of_a_conical_pendulum_is_found():
         conical().find_steady_motion({"azimuth.angle": 3.0}, initial={"tilt.angle": 0.6}, free=["tilt.angle"])
 
 
+@pytest.mark.parametrize("guess", [1e-3, 1e4])
+@pytest.mark.parametrize("tilt", [0.6, -1.0, 1.5])
+def test_a_rate_is_found_from_a_guess_that_is_far_off(guess, tilt):
+    found = conical().find_steady_motion({"azimuth.angle": guess}, initial={"tilt.angle": tilt}, free=["azimuth.angle"])
+    assert found.rates["azimuth.angle"] == pytest.approx(np.sqrt(9.81 / (0.8 * np.cos(tilt))), rel=1e-10)
+    assert found.joint_coordinates["tilt.angle"] == pytest.approx(tilt, abs=1e-10)
+
+
 def test_initial_values_beyond_those_that_are_kept_begin_the_search():
     given = {"initial": {"tilt.angle": 0.6, "azimuth.angle": 0.4}, "free": ["azimuth.angle"]}
     found = conical().find_steady_motion({"azimuth.angle": 3.0}, **given)

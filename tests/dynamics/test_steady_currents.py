@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import mse
 
@@ -70,6 +71,13 @@ def test_the_rate_at_a_voltage_is_found_and_small_motions_are_those_of_a_motor()
     np.testing.assert_allclose(later["motor.current"], rates(steady)["motor.charge"], rtol=1e-7)
 
 
+@pytest.mark.parametrize("guess", [-5.0, 1e-3, 1e5])
+def test_the_guess_of_a_rate_may_have_the_wrong_sign_or_size(guess):
+    system = drive(mse.VoltageSource("source", voltage=6.0))
+    steady = system.find_steady_motion({"hinge.angle": guess}, free=["hinge.angle"], initial={"hinge.angle": 0.3})
+    assert steady.rates["hinge.angle"] == pytest.approx(CONSTANT * 6.0 / (RESISTANCE * DRAG + CONSTANT**2), rel=1e-11)
+
+
 def test_a_current_source_drives_a_steady_motion():
     system = drive(mse.CurrentSource("source", current=-0.02))
     steady = system.find_steady_motion({"hinge.angle": 50.0}, free=["hinge.angle"], initial={"hinge.angle": 0.0})
@@ -102,3 +110,46 @@ def test_a_circuit_next_to_a_rotor_carries_its_current():
     system.connect("source.-", *(r.port("-") for r in resistors), system.earth)
     found = rates(system.find_steady_motion({"axle.angle": 3.0}))
     assert [found["r1.charge"], found["r2.charge"]] == pytest.approx([-1 / 3, -1 / 6], rel=1e-12)
+
+
+def test_a_motor_between_two_rotors_drives_both():
+    system = mse.MSystem("two", gravity=(0, 0, -9.81))
+    drags = {"one": 1e-4, "other": 3e-4}
+    bodies = [system.add(mse.RigidBody(name, mass=0.1, inertia=INERTIA)) for name in drags]
+    for body, (name, drag) in zip(bodies, drags.items(), strict=True):
+        system.add(mse.Revolute(f"{name}_hinge", damping=drag), between=(body, system.ground))
+    system.add(Motor("motor"), between=bodies)
+    system.add(mse.VoltageSource("source", voltage=6.0))
+    system.connect("source.+", "motor.+")
+    system.connect("source.-", "motor.-", system.earth)
+    # current, rate of one and of the other, whose slopes are ``steady_at (x_steady - x) / (L, I, I)``
+    slopes = [[RESISTANCE, -CONSTANT, CONSTANT], [CONSTANT, drags["one"], 0.0], [-CONSTANT, 0.0, drags["other"]]]
+    balance = np.linalg.solve(slopes, [6.0, 0.0, 0.0])
+    guessed = dict.fromkeys(("one_hinge.angle", "other_hinge.angle"), 1.0)
+    steady = system.find_steady_motion(guessed, free=[*guessed], initial=dict.fromkeys(guessed, 0.0))
+    found = rates(steady)
+    names = ("motor.charge", *guessed)
+    assert [found[name] for name in names] == pytest.approx(balance, rel=1e-11)
+    names = ["motor.current", "one_hinge.angle'", "other_hinge.angle'"]
+    motion = system.simulate(duration=0.1, dt=0.1, outputs=names, progress=False)
+    left = scipy.linalg.expm(-0.1 * np.array(slopes) / np.array([[INDUCTANCE], [INERTIA], [INERTIA]])) @ -balance
+    assert [motion[name][-1] for name in names] == pytest.approx(balance + left, rel=1e-7)
+
+
+def test_a_motor_drives_a_cart_on_its_wheel():
+    system, up = mse.MSystem("cart", gravity=(0, 0, -9.81)), mse.Pose.dz(0.1)
+    cart = system.add(mse.RigidBody("cart", mass=2.0, inertia=0.1, at=up))
+    wheel = system.add(mse.RigidBody("wheel", mass=0.2, inertia=(1e-3, 2e-3, 1e-3), at=up))
+    system.add(mse.Prismatic("rail", axis=(1, 0, 0), damping=0.5), between=(cart, system.ground @ up))
+    system.add(mse.Revolute("axle", axis=(0, 1, 0), damping=1e-3), between=(wheel, cart))
+    system.add(mse.RollingDisc("disc", axis=(0, 1, 0), radius=0.1), between=(wheel, system.ground))
+    along = mse.Pose.rx(-np.pi / 2)
+    system.add(Motor("motor"), between=(cart @ along, wheel @ along))
+    system.add(mse.VoltageSource("source", voltage=6.0))
+    system.connect("source.+", "motor.+")
+    system.connect("source.-", "motor.-", system.earth)
+    given = {"initial": {"rail.displacement": 0.0}, "free": ["rail.displacement"]}
+    steady = system.find_steady_motion({"rail.displacement": 1.0}, **given)
+    turning = CONSTANT * 6.0 / (RESISTANCE * (1e-3 + 0.5 * 0.1**2) + CONSTANT**2)
+    assert steady.rates["rail.displacement"] == pytest.approx(0.1 * turning, rel=1e-11)
+    assert rates(steady)["motor.charge"] == pytest.approx((6.0 - CONSTANT * turning) / RESISTANCE, rel=1e-11)
