@@ -154,3 +154,24 @@ def test_currents_into_piezos_are_in_state_spaces():
     ss = linear.state_space(outputs=names)
     right = linear.frequency_response(f, outputs=names).values
     np.testing.assert_allclose(by_states(ss, f), right, atol=1e-9 * np.abs(right).max())
+
+
+def moved_coil():
+    """A coil without resistance in a magnet that a motor moves, on a network with two coupled coils and a voltmeter."""
+    system, between = guided("position")
+    resistances = {"r0": (700.0, "d", "0"), "r1": (6.0, "a", "d"), "r2": (300.0, "c", "d"), "r3": (60.0, "e", "a")}
+    resistances["r4"] = (300.0, "b", "0")
+    branches = [(system.add(Resistor(name, resistance=r)), a, b) for name, (r, a, b) in resistances.items()]
+    core = system.add(mse.CoupledInductors("core", inductance=[[0.021, 0.018], [0.018, 0.019]]))
+    coil = system.add(mse.VoiceCoil("coil", bl=10.0), between=between)
+    further = {"b": [core.port("1+")], "e": [core.port("1-"), core.port("2-")], "a": [core.port("2+")]}
+    return wired(system, *branches, (coil, "0", "d"), (CurrentSource("meter"), "e", "a"), further=further)
+
+
+def test_a_voltage_by_a_motion_needs_no_acceleration():
+    """Velocities give it; the rate of accelerations that cancel was taken for part of it."""
+    linear, f = moved_coil().find_working_point().linearize(), np.array([3.0, 55.0, 900.0])
+    names, by = ["meter.voltage"], ["guide.displacement"]
+    ss = linear.state_space(inputs=by, outputs=names)
+    right = linear.frequency_response(f, inputs=by, outputs=names).values
+    np.testing.assert_allclose(by_states(ss, f), right, atol=1e-9 * np.abs(right).max())
