@@ -71,7 +71,8 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
             continue
         pivot = pivot - 1
         first, rest = pivot[:rank], pivot[rank:]
-        x = -np.linalg.solve(dense[np.ix_(first, first)], dense[np.ix_(first, rest)])
+        inverse = np.linalg.inv(dense[np.ix_(first, first)])
+        x = _without_errors(-inverse @ dense[np.ix_(first, rest)], inverse)
         for j, c in enumerate(rest):
             column = block[c]
             keep.remove(column)
@@ -114,12 +115,13 @@ def _separation(model: LinearModel) -> Separation:
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     null_w = resting @ (null_m - _pushed(mass, r, s, given_up))
     null_m, rates = resting @ null_m, rates - integrated @ rates
-    damping = (_where_terms_remain(null_w, rates, null_m) @ moving[s][:, s]).tocsr()
+    damping = (_where_terms_remain(null_w.T, rates, null_m) @ moving[s][:, s]).tocsr()
     in_d, in_k, null_l = range_and_null(damping) if model.skew is None else _range_and_null_of_any(damping)
     rows_d, left = (in_d, null_l) if model.skew is None else _range_and_null_of_any(damping.T.tocsr())[::2]
     e_r = resting.tocsc()[:, r]
+    times = _where_terms_remain if _compares_rounding(model) else operator.matmul
     t, w = (
-        sp.hstack([e_r, x.tocsc()[:, of_d], x @ null], format="csr")
+        sp.hstack([e_r, x.tocsc()[:, of_d], times(x, null)], format="csr")
         for x, of_d, null in ((null_m, in_d, null_l), (null_w, rows_d, left))
     )
     out = Separation(t, w, r, s[in_d], s[in_k], integrated)
@@ -150,14 +152,28 @@ def _pushed(mass: sp.csr_matrix, r: np.ndarray, s: np.ndarray, given_up: np.ndar
     own = mass.tocsc()[:, given_up].tocsr()[r]
     found = sp.lil_matrix((mass.shape[0], len(s)))
     if own.nnz:
-        found[np.ix_(r, np.searchsorted(s, given_up))] = sp.linalg.splu(mass[r][:, r].tocsc()).solve(own.toarray())
+        diagonal = mass.diagonal()
+        size, other = (1.0 / np.sqrt(np.where(diagonal[of] > 0.0, diagonal[of], 1.0)) for of in (r, given_up))
+        inverse = np.linalg.inv(mass[r][:, r].toarray() * size * size[:, None])
+        x = _without_errors(inverse @ (own.toarray() * size[:, None] * other), inverse)
+        found[np.ix_(r, np.searchsorted(s, given_up))] = x * size[:, None] / other
     return found.tocsr()
 
 
-def _where_terms_remain(left: sp.csr_matrix, a: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
-    """``left^T a right`` without entries that are rounding of their own terms: others may have other units, and be far larger."""
-    product = (left.T @ a @ right).tocoo()
-    terms = (abs(left).T @ abs(a) @ abs(right)).tocsr()
+def _without_errors(x: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Solutions (r, k) of equations with this inverse (r, r), with zeros where they may be nothing but errors.
+
+    The equations and their right-hand sides have entries up to 1.  What remains of nothing would be rates of coordinates that
+    have none, or derivatives of inputs in outputs.
+    """
+    errors = EPS * np.abs(inverse).sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))
+    return np.where(np.abs(x) <= errors, 0.0, x)
+
+
+def _where_terms_remain(*factors: sp.csr_matrix) -> sp.csr_matrix:
+    """A product without entries that are rounding of their own terms: others may have other units, and be far larger."""
+    product = reduce(operator.matmul, factors).tocoo()
+    terms = reduce(operator.matmul, map(abs, factors)).tocsr()
     rows, columns = product.coords
     remain = np.abs(product.data) > left_by_rounding() * np.asarray(terms[rows, columns]).ravel()
     return sp.csr_matrix((product.data[remain], (rows[remain], columns[remain])), shape=product.shape)
@@ -184,10 +200,7 @@ def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp
         keep, drop = [*keep, *first], [*drop, *rest]
         if rank and len(rest):
             x = -sl.solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
-            # columns have length 1, so this is what rounding of the triangle may have changed; rates of what has none would
-            # be derivatives of inputs in outputs
-            inverse = np.abs(sl.solve_triangular(triangle[:rank, :rank], np.eye(rank)))
-            x[np.abs(x) <= EPS * inverse.sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))] = 0.0
+            x = _without_errors(x, sl.solve_triangular(triangle[:rank, :rank], np.eye(rank)))
             columns[np.ix_(first, rest)] = x * wide[pivot[rank:]] / wide[pivot[:rank], None]
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     return keep, drop, columns.tocsc()[:, drop].tocsr()
@@ -251,18 +264,35 @@ class Condensed:
     expand_rates: np.ndarray
 
 
-def _without_rounding(model: LinearModel, *factors: sp.csr_matrix) -> np.ndarray:
-    """A product of matrices with zeros where its terms cancel: what is left of them would be derivatives of inputs in outputs.
+def _compares_rounding(model: LinearModel) -> bool:
+    """Whether what is left of terms that cancel would be derivatives of inputs in outputs.
 
-    Null vectors of symmetric models are exact enough.
+    Null vectors of symmetric models are exact enough, unless the rate of what is driven is the input itself.
     """
+    return model.skew is not None or model.drive_rate.nnz > 0
+
+
+def _product(model: LinearModel, *factors: sp.csr_matrix) -> np.ndarray:
+    """A product of matrices with zeros where its terms cancel, if :func:`_compares_rounding`."""
     if not all(a.nnz for a in factors):
         return np.zeros((factors[0].shape[0], factors[-1].shape[1]))
-    product = reduce(operator.matmul, factors).toarray()
-    if model.skew is None:
-        return product
-    terms = reduce(operator.matmul, map(abs, factors)).toarray()
-    return np.where(np.abs(product) <= left_by_rounding() * terms, 0.0, product)
+    if not _compares_rounding(model):
+        return reduce(operator.matmul, factors).toarray()
+    return _where_terms_remain(*factors).toarray()
+
+
+def _above_rounding(found: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """What was found by sums of such terms, with zeros where rounding may have left it."""
+    return np.where(np.abs(found) <= left_by_rounding() * terms, 0.0, found)
+
+
+def _inverse(a: np.ndarray) -> np.ndarray:
+    """The inverse, with zeros where its entries may be nothing but rounding of the elimination."""
+    if not len(a):
+        return a
+    left, right = sl.lu(a, permute_l=True)
+    found = np.linalg.inv(a)
+    return _above_rounding(found, abs(found) @ (abs(left) @ abs(right)) @ abs(found))
 
 
 def _refuse_unsymmetric_mass(model: LinearModel, sep: Separation, mass: np.ndarray) -> None:
@@ -325,10 +355,10 @@ def separated(model: LinearModel) -> Separated:
     if sep.integrated.nnz:
         integrated = sp.block_diag([sep.integrated, empty(len(model.prescribed), len(model.prescribed))]) @ rates
         rates, stiffness = (rates - integrated).tocsr(), stiffness + integrated
-    m, k = ((w.T @ a @ t).toarray() for a in (model.full_mass, stiffness))
-    lam = _without_rounding(model, w.T, rates, t)
+    m = (w.T @ model.full_mass @ t).toarray()
+    lam, k = (_product(model, w.T, a, t) for a in (rates, stiffness))
     kk = slice(len(sep.r) + len(sep.d), model.size)
-    k_inverse = np.linalg.inv(k[kk, kk]) if len(sep.k) else np.zeros((0, 0))
+    k_inverse = _inverse(k[kk, kk]) if _compares_rounding(model) else np.linalg.inv(k[kk, kk])
     return Separated(sep, t, w, m, lam, k, k_inverse)
 
 
@@ -344,16 +374,26 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
     force, drive = acting(model, inputs).dense(model)
-    force = _without_rounding(model, of.W.T, sp.csr_matrix(force))
-    measure, rate = (_without_rounding(model, a, t)[outputs] for a in (model.measure, model.rate))
+    force = _product(model, of.W.T, sp.csr_matrix(force))
+    measure, rate = (_product(model, a, t)[outputs] for a in (model.measure, model.rate))
     react = model.read_reactions(outputs).toarray()
 
+    compared = _compares_rounding(model)
+
+    def times(*factors: np.ndarray) -> np.ndarray:
+        product = reduce(operator.matmul, factors)
+        return _above_rounding(product, reduce(operator.matmul, map(abs, factors))) if compared else product
+
     # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_u u: equations without rates of d and k may have rates of r and w
-    h_v, h_r = -k_inverse @ lam[np.ix_(kk, x1)], -k_inverse @ lam[np.ix_(kk, w)]
-    h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
+    h_v, h_r = (-times(k_inverse, lam[np.ix_(kk, x)]) for x in (x1, w))
+    h_x, h_w, h_u = (
+        -times(k_inverse, k[np.ix_(kk, x1)]),
+        -times(k_inverse, k[np.ix_(kk, w)]),
+        times(k_inverse, force[kk]),
+    )
     stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
     pushed = lam[np.ix_(x1, kk)]  # by rates of k: through a coil at a capacitor, accelerations push as a mass does
-    mass, added = m[np.ix_(r, r)], pushed[r] @ h_v[:, r]
+    mass, added = m[np.ix_(r, r)], times(pushed[r], h_v[:, r])
     if added.any():
         mass = mass + added
         _refuse_unsymmetric_mass(model, sep, mass)
@@ -361,8 +401,8 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         # sums in another order would differ by rounding: modes and static solutions would belong to two stiffnesses
         stiffness = 0.5 * (stiffness + stiffness.T)
     a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive
-    a1 = -(lam[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_r + pushed @ h_w) @ drive - pushed @ h_u
-    a2 = -(m[np.ix_(r, w)] + pushed[r] @ h_r) @ drive
+    a1 = -times(lam[np.ix_(x1, w)] + times(k[np.ix_(x1, kk)], h_r) + times(pushed, h_w), drive) - times(pushed, h_u)
+    a2 = -times(m[np.ix_(r, w)] + times(pushed[r], h_r), drive)
     b0 = measure - react @ k[w]
     b1 = rate - react @ lam[w]
     b2 = -react @ m[w]
@@ -376,11 +416,11 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         A1=a1,
         A2=a2,
         B0=b0[:, x1] + b0[:, kk] @ h_x,
-        B1=b1[:, x1] + b1[:, kk] @ h_x + b0[:, kk] @ h_v,
-        B2=b2[:, r] + (b1[:, kk] @ h_v)[:, r],
+        B1=b1[:, x1] + times(b1[:, kk], h_x) + times(b0[:, kk], h_v),
+        B2=b2[:, r] + times(b1[:, kk], h_v[:, r]),
         D0=(b0[:, w] + b0[:, kk] @ h_w) @ drive + b0[:, kk] @ h_u + react @ force[w],
-        D1=(b1[:, w] + b1[:, kk] @ h_w + b0[:, kk] @ h_r) @ drive + b1[:, kk] @ h_u,
-        D2=(b2[:, w] + b1[:, kk] @ h_r) @ drive,
+        D1=times(b1[:, w] + times(b1[:, kk], h_w) + times(b0[:, kk], h_r), drive) + times(b1[:, kk], h_u),
+        D2=times(b2[:, w] + times(b1[:, kk], h_r), drive),
         expand=sep.T.toarray() @ np.vstack([np.eye(nr + nd), h_x]),
         expand_rates=sep.T.toarray()[:, nr + nd :] @ h_v,
     )

@@ -316,7 +316,7 @@ def with_terms(
     first = c.D1 + c.B1[:, r] @ lift + c.B1[:, d] @ x + c.B2 @ y
     second = c.D2 + c.B2 @ lift
     how = acting(model, i)
-    improper = _improper(c, first, second, how)
+    improper = _improper(c, np.array([second, first]), _sizes(c, motion, lift, x, y), how)
     bad = improper.any(axis=(0, 2))
     if outputs is None and bad.any() and (left := _rates_alone(model) & bad).any():
         return with_terms(
@@ -411,11 +411,21 @@ def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: floa
     return np.vstack([rest[r], zero, rest[d]]), np.vstack([zero, of_r, of_d])
 
 
-def _improper(c: Condensed, first: np.ndarray, second: np.ndarray, how: Acting) -> np.ndarray:
+def _sizes(c: Condensed, motion: _Motion, lift: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Sums of the absolute terms (2, o, i) of which second and first derivatives of inputs in outputs are made."""
+    nr = len(lift)
+    r, d = slice(0, nr), slice(nr, len(c.K))
+    by_force, by_drag = np.abs(motion.by_mass(c.B2.T).T), np.abs(c.B1[:, d] @ motion.damp_d)
+    b1, b2, a1, a2, damping = (np.abs(part) for part in (c.B1, c.B2, c.A1, c.A2, c.Lambda))
+    lift, x, y = (np.abs(part) for part in (lift, x, y))
+    second = np.abs(c.D2) + b2 @ lift + by_force @ a2
+    first = np.abs(c.D1) + b1[:, r] @ lift + b1[:, d] @ x + by_drag @ (a1[d] + damping[d, r] @ lift)
+    return np.array([second, first + b2 @ y + by_force @ (a1[r] + damping[r, r] @ lift + damping[r, d] @ x)])
+
+
+def _improper(c: Condensed, derivatives: np.ndarray, sizes: np.ndarray, how: Acting) -> np.ndarray:
     """Where second and first derivatives of inputs do not cancel in outputs (2, o, i)."""
-    size = np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0) + 1e-300
-    parts = np.abs(c.D2) + np.abs(c.B2) @ np.abs(c.A2), np.abs(c.D1) + np.abs(c.B1) @ np.abs(c.A1)
-    found = np.abs([second, first]) > 1e-9 * np.array(parts) + 1e-13 * size
+    found = np.abs(derivatives) > 1e-9 * sizes + 1e-13 * (np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0))
     if len(how.rates):  # the first derivative of an integral is the input
         found[1][:, how.integral] = found[0][:, how.integral]
         found[0][:, how.integral] = False
