@@ -214,7 +214,7 @@ class LinearModel(Result, Readings, Analyses):
         if self.constraints is None:
             own |= {"constraints": sp.csr_matrix((0, n + held)), "determined": np.zeros(0, dtype=int)}
         for name, shape in {"rate": (len(self.outputs), n + held), "drive_rate": (held, len(self.inputs))}.items():
-            if own[name] is None or (not own[name].nnz and own[name].shape != shape):  # taken over with other channels
+            if own[name] is None or (own[name].shape != shape and not own[name].nnz):  # taken over with other channels
                 own[name] = sp.csr_matrix(shape)
         own["bodies"] = np.full(n, -1) if self.bodies is None else self.bodies
         own["scale"] = np.ones(n) if self.scale is None else self.scale

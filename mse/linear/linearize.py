@@ -371,7 +371,8 @@ class Expansion:
             determined=joints.determined,
             sharing=joints.sharing,
             self_stress=joints.self_stress,
-            interfaces=_frames(wp),
+            # a body's coordinates begin at this number, which is negative on the ground
+            interfaces=Frames(lambda: t.frame_labels, 6 * (t.unit - 1), self.levers, self.at.U),
             _noise=wp.rounding * wp.scale**2 if wp.converged else None,
             losses=of_elements(wp, self.chosen),
             parameters=ParameterRecord(t.source),
@@ -460,11 +461,3 @@ class Expansion:
         values.append(rows[:, 6 * len(el.frames) :])
         columns.append(6 * (t.units - 1) + el.internal)
         return np.hstack(values), np.concatenate(columns)
-
-
-def _frames(wp: WorkingPoint) -> Frames:
-    """All frames of the system, for clamping models to each other and for their compliance."""
-    t = wp._topology
-    o, u = wp.frame_poses
-    first = np.where(t.unit > 0, 6 * (t.unit - 1), -1)
-    return Frames(lambda: t.frame_labels, first, o - wp.state.o[t.unit], u)

@@ -31,13 +31,14 @@ _NOTHING = 1e-9  # of a stiffness: what its weight changes by rounding, see test
 # -- of elements ------------------------------------------------------------------------------------------------------
 def of_elements(wp: WorkingPoint, chosen: Callable[[Element], bool] | None) -> dict[Label, Factor]:
     """Loss factors and laws by (object, mechanism) of those elements that have any, as their parameters are."""
-    topology, at = wp._topology, wp._configuration
+    topology = wp._topology
     found: dict[Label, Factor] = {}
     lossy = [el for el in (topology.elements[k] for k in topology.lossy) if chosen is None or chosen(el)]
     for el in lossy:
         if not el.obj.defines("components"):
             own = _of_object(el.obj, wp)
             if own and el.obj.defines("gravity_energy") and GRAVITY not in el.obj.parts:
+                at = wp._configuration
                 _refuse_weight(el.obj, at.frames(el.frames), at.q[el.coordinates])
             _join(topology.label, found, el.owner, {m: own.get(m, 0.0) for m in el.obj.mechanisms})
     found = {label: eta for label, eta in found.items() if eta}

@@ -174,6 +174,8 @@ class Assembly:
 
     def initial_values(self) -> np.ndarray:
         """Internal coordinates (k,) at the beginning: zero but for temperatures, by which laws may divide."""
+        if not self.topology.internal:
+            return np.zeros(0)
         names = self.topology.coordinate_names[len(self.topology.coordinate_names) - self.topology.internal :]
         warm = self.variables()[0] & np.array([getattr(name, "unit", "") == "K" for name in names], dtype=bool)
         return np.where(warm, _ROOM, 0.0)

@@ -285,13 +285,17 @@ class Evaluation:
     # -- motion of units --------------------------------------------------------------------------------------
     def moved(self, step: np.ndarray) -> Evaluation:
         """The evaluation after a measured step (k,) along a straight line."""
-        return self.displaced(step).followed()
+        return self._ended(*self._displaced(step))
 
     def displaced(self, step: np.ndarray) -> Evaluation:
         """:meth:`moved`, with unchanged memories."""
+        units, inner = self._displaced(step)
+        return self.in_state(State(*units, self.state.q + inner, self.state.memory))
+
+    def _displaced(self, step: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """Poses of units after a step, and changes of internal coordinates."""
         motion, inner = self._motion(step)
-        s, u = self.state, turn_all(writable(self.state.U), motion[:, 3:].copy())
-        return self.in_state(State(s.o + motion[:, :3], u, s.q + inner, s.memory))
+        return (self.state.o + motion[:, :3], turn_all(writable(self.state.U), motion[:, 3:].copy())), inner
 
     def carried(self, step: np.ndarray) -> Evaluation:
         """The evaluation after a long step, in which bodies turn with what carries them; see :mod:`mse.model.carriers`."""
@@ -324,8 +328,10 @@ class Evaluation:
         return Evaluation(self.assembly, state, self.factors, measure=self.measure, targets=self.targets)
 
     def _ended(self, units: tuple[np.ndarray, np.ndarray], inner: np.ndarray) -> Evaluation:
-        s = self.state
-        return self.in_state(State(*units, s.q + inner, s.memory)).followed()
+        """The evaluation with units at other poses and changed internal coordinates, to which memories follow."""
+        frames = self.assembly.topology.frame_poses(*units)
+        state = State(*units, self.state.q + inner, self.assembly.followed(*frames, self.state.memory))
+        return Evaluation(self.assembly, state, self.factors, measure=self.measure, frames=frames, targets=self.targets)
 
     def _motion(self, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Motions (units, 6) of units in a measured step (k,), and changes of internal coordinates."""

@@ -224,18 +224,16 @@ class StiffnessTerms:
         self, assembly: Assembly, at: Configuration, factors: tuple[float, float, float], *, at_once: bool = False
     ):
         self._assembly, self._at, self._factors, self._at_once = assembly, at, factors, at_once
-        self._kept: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
-        self._sum: Sum | None = None
-        self._of_elements = np.zeros((3, assembly.bodies))
-        self._added: set[int] = set()  # groups whose terms are in the sum, by number
+        # the elements of groups by number, None for those whose terms are in the sums
+        self._taken: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray] | None] = {}
 
     def take(self, g: Group, part: slice, levers: np.ndarray, f: np.ndarray, k: np.ndarray) -> None:
         """Elements of a group: levers (E, F, 3), gradients (E, n) and stiffness (E, 1, n, n) at frames, which may change."""
         if self._at_once:
             self._add(g, part, levers, f, k)
-            self._added.add(g.number)
-        elif len(g.portions(2)) == 1:
-            self._kept[g.number] = levers, f.copy(), k.copy()
+            self._taken[g.number] = None
+        elif len(f) == len(g.members):
+            self._taken[g.number] = levers, f.copy(), k.copy()
 
     def summed(self, multipliers: np.ndarray) -> tuple[sp.csc_matrix, np.ndarray]:
         """Sum (n, n) of the terms of elements and reactions, and the arms (bodies,) of their forces; for multipliers (m,).
@@ -245,29 +243,26 @@ class StiffnessTerms:
         """
         assembly = self._assembly
         for g in assembly.joined:
-            if g.number not in self._added:
+            if g.number not in self._taken:
                 self._evaluate(g)
-                self._added.add(g.number)
-        self._kept = {}
-        data, of_joints = self._entries, np.zeros((3, assembly.bodies))
+            elif (kept := self._taken[g.number]) is not None:
+                self._add(g, ALL, *kept)
+            self._taken[g.number] = None
+        (data, sums), longest = self._sums, 0.0
         if assembly.constraint_count:
-            data = data.copy()
+            data, of_joints = data.copy(), np.zeros_like(sums)
             for g, f, k in assembly.reactions(self._at, multipliers):
-                self._put(g, ALL, (assembly.levers(g, self._at), f, k), 1.0, of_joints, data)
-        held, square, _ = self._of_elements + of_joints
-        mean = np.sqrt(square / np.where(held > 0.0, held, 1.0))
-        return on_pattern(assembly.pattern.zero, data), np.maximum(mean, of_joints[2])
+                self._put(g, ALL, (assembly.levers(g, self._at), f, k), 1.0, data, of_joints)
+            sums, longest = sums + of_joints, of_joints[2]
+        mean = np.sqrt(sums[1] / np.where(sums[0] > 0.0, sums[0], 1.0))
+        return on_pattern(assembly.pattern.zero, data), np.maximum(mean, longest)
 
-    @property
-    def _entries(self) -> np.ndarray:
-        if self._sum is None:
-            self._sum = Sum(self._assembly.pattern)
-        return self._sum.data
+    @cached_property
+    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Entries of the sum (n, n) of elements, and by body (3, bodies) what their arms are found from."""
+        return np.zeros(self._assembly.pattern.count), np.zeros((3, self._assembly.bodies))
 
     def _evaluate(self, g: Group) -> None:
-        if (kept := self._kept.get(g.number)) is not None:
-            self._add(g, ALL, *kept)
-            return
         _, load_factor, follower_factor = self._factors
         for part in g.portions(2):
             _, f, k = g.evaluate(self._at, 2, load_factor, part, summed=True, follower_factor=follower_factor)
@@ -275,14 +270,10 @@ class StiffnessTerms:
 
     def _add(self, g: Group, part: slice, levers: np.ndarray, f: np.ndarray, k: np.ndarray) -> None:
         factor = 1.0 if g.cls.external or g.cls.only_weighs() else self._factors[0]
-        self._put(g, part, (levers, f, k), factor, self._of_elements, self._entries)
+        self._put(g, part, (levers, f, k), factor, *self._sums)
 
-    def _put(self, g: Group, part: slice, found: tuple, factor: float, sums: np.ndarray, data: np.ndarray) -> None:
+    def _put(self, g: Group, part: slice, found: tuple, factor: float, data: np.ndarray, sums: np.ndarray) -> None:
         (levers, f, k), pattern = found, self._assembly.pattern
-        bodies, widths, places = (
-            self._assembly.bodies_of(g)[part],
-            pattern.widths[g.numbers[0]],
-            pattern.places(g.numbers),
-        )
-        positions = levers, self._at.o, g.frames[part]
-        add_terms(*positions, factor, _ROUNDED_ARM, f, k, bodies, sums, widths, places[part], data)
+        widths, places = pattern.widths[g.numbers[0]], pattern.places(g.numbers)[part]
+        positions, bodies = (levers, self._at.o, g.frames[part]), self._assembly.bodies_of(g)[part]
+        add_terms(*positions, factor, _ROUNDED_ARM, f, k, bodies, sums, widths, places, data)

@@ -94,13 +94,6 @@ def groups(bodies: int, size: int, each: int = 6) -> np.ndarray:
     return read_only(np.concatenate([first, len(first) // each + np.arange(size - 6 * bodies)]))
 
 
-def largest(x: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The largest |x| in the group of each coordinate (n,)."""
-    out = np.zeros(int(group.max(initial=-1)) + 1)
-    np.maximum.at(out, group, np.abs(x))
-    return out[group]
-
-
 def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
     """Noise (n,) of a stiffness (n, n) from rounding of its terms: absolute row sums, the same for all coordinates of a group.
 
@@ -119,14 +112,14 @@ def force_noise(
 ) -> np.ndarray:
     """Noise (n,) of a stiffness from forces: ``unbalanced`` ones (n,) N, and rounding of the loads (n,) that balance.
 
-    A motion on a path of radius ``arm`` (n,) m bends the energy by force over radius.  If a body turns about itself, a force
-    moves only by its arm on the body, which is the share ``reach`` (bodies,) of that radius.
+    A motion on a path of radius ``arm`` (n,) m, the same for a body's six coordinates, bends the energy by force over radius.  If
+    a body turns about itself, a force moves only by its arm on the body, which is the share ``reach`` (bodies,) of that radius.
     """
-    force = np.abs(unbalanced) + _TERM * EPS * load
-    out = largest(force, groups(bodies, len(arm))) / arm
-    turned, torque = (x[: 6 * bodies].reshape(-1, 6)[:, 3:] for x in (out, force / arm))
-    turned *= reach[:, None]
-    turned += torque.max(axis=1, keepdims=True, initial=0.0)
+    out = (np.abs(unbalanced) + _TERM * EPS * load) / arm
+    six = out[: 6 * bodies].reshape(-1, 6)
+    torque, most = six[:, 3:].max(axis=1), six.max(axis=1)
+    six[:, :3] = most[:, None]
+    six[:, 3:] = (most * reach + torque)[:, None]
     return out
 
 

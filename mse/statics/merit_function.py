@@ -163,35 +163,35 @@ class MeritFunction:
         """The factor on weights and loads."""
         return self.stage.load_factor
 
-    @cached_property
+    @property
     def start(self) -> State:
         """The state where searches begin."""
         return self.begin.state
 
-    @cached_property
+    @property
     def measure(self) -> Measure:
         """What steps count for."""
         return self.begin.measure
 
-    @cached_property
+    @property
     def searched(self) -> np.ndarray:
         """Numbers of the coordinates that are searched."""
-        return self.measure.moving
+        return self.begin.measure.moving
 
-    @cached_property
+    @property
     def metric(self) -> np.ndarray:
         """What one unit of each searched coordinate (n searched,) counts for in a step, in meters."""
-        return self.measure.metric
+        return self.begin.measure.metric
 
-    @cached_property
+    @property
     def size(self) -> float:
         """A length (m) of the model."""
-        return self.measure.size
+        return self.begin.measure.size
 
-    @cached_property
+    @property
     def outermost(self) -> float:
         """The largest number (m) that positions are held by, on whose spacing their rounding depends."""
-        return self.measure.outermost
+        return self.begin.measure.outermost
 
     @property
     def is_small(self) -> bool:
@@ -336,8 +336,8 @@ class MeritFunction:
     @kept_by_point
     def permitted(self, point: Point) -> Stability:
         """The same among the motions that flow constraints permit."""
-        flows = self._at(point).flows.slopes
-        return self._judged(point, flows) if flows.shape[0] else self.stability(point)
+        flows = self._at(point).flows.slopes if self.topology.flow_constrained else None
+        return self.stability(point) if flows is None or not flows.shape[0] else self._judged(point, flows)
 
     def _judged(self, point: Point, flows: sp.csr_matrix | None) -> Stability:
         t, here = self.topology, self._at(point)

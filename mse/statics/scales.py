@@ -126,7 +126,7 @@ def stiffness_rounding(
     if any(kind.cls.constrains() for kind in topology.kinds):  # joints carry rounding to every body
         load, reach = np.full(n, load.max(initial=0.0)), np.maximum(reach, 1.0)
     noise = stiffness_noise(scaled_both(terms, 1.0 / scale), groups(bodies, n, 3))
-    noise += force_noise(np.abs(unbalanced) / scale, load, bodies, arm, reach)
+    noise += force_noise(unbalanced / scale, load, bodies, arm, reach)
     # at least eps of the largest rounding: rounding of arms and directions counts by its square
     return np.maximum(noise, EPS * noise.max(initial=0.0))
 

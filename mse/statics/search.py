@@ -143,7 +143,7 @@ class Search:
         """The state in which the search begins."""
         state = self._enter(self.attempt, self.attempt.stages, self.attempt.begin, self.attempt.reached)
         whole = self.whole.under(self.attempt.stages[-1].load_factor)
-        if reason := failures.driven(whole):
+        if self.whole.topology.internal and (reason := failures.driven(whole)):
             ended = replace(self.attempt, then=Nothing())
             return state._replace(
                 attempt=ended, merit=whole, point=whole.evaluate(whole.start, 2), ending=Ending(reason)
@@ -232,7 +232,9 @@ class Search:
             accepted, radius = method.judge(merit, point, trial, step, radius)
         straight = accepted and trial is first
         if accepted:
-            point = merit.stiffened(trial, terms=balances_loads(merit, trial))  # if so, it is likely the last point
+            point = trial
+            if trial.stiffness is None:
+                point = merit.stiffened(trial, terms=balances_loads(merit, trial))  # if so, it is likely the last point
             notes = notes or _buckled(merit, state.point, step.sideways)
         length = _largest(step.p) if accepted else 0.0
         state = state.tried(accepted, length, point=point, radius=radius, straight=straight, notes=notes)

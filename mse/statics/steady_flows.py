@@ -28,6 +28,7 @@ from ..numerics.factor import UnsymmetricFactor
 from ..numerics.null_motions import null_space
 from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from ..numerics.rank import rank
+from ..numerics.sparse_tools import no_columns
 from ..numerics.tangent import normalized
 from .networks import Network, Steady, networks, some
 
@@ -132,8 +133,10 @@ def flux_keeping(here: Evaluation, parts: list[np.ndarray]) -> sp.csc_matrix:
     """
     assembly, at = here.assembly, here.configuration
     k, given = assembly.topology.internal, _flux_given(assembly)
-    every, found = sp.identity(k, format="csc"), [sp.csc_matrix((k, 0))]
-    if given.any() and (driven := _driven(assembly, at, np.concatenate([np.zeros(0, dtype=int), *parts]))) is not None:
+    if not given.any():
+        return no_columns(k)
+    every, found = sp.identity(k, format="csc"), [no_columns(k)]
+    if (driven := _driven(assembly, at, np.concatenate([np.zeros(0, dtype=int), *parts]))) is not None:
         loops, rows, _ = driven
         found.append(every[:, loops.chosen] @ loops.keeping(rows))
     for part in parts:
