@@ -93,8 +93,7 @@ def modes(
     """
     with Task(model.name, FINDING_MODES, show=progress) as task:
         found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped, restarts)
-        # not by replace(), which would make all arrays read-only once more
-        vars(found)["strain_energies"] = StrainEnergies(of=(model, found.eigenvalues, found._shapes))
+        found = replace(found, strain_energies=StrainEnergies(of=(model, found.eigenvalues, found._shapes)))
         if stopped:
             raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
         return task.finished(found)
