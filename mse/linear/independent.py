@@ -126,7 +126,8 @@ def _in_independent(found: Curvatures, kept: list[int]) -> Curvatures:
 def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> LinearModel:
     """A model in coordinates y (k,), from one in ``t y``; ``fields`` gives what does not follow from t.
 
-    It has only the constraints and frames given in ``fields``: a frame needs the six coordinates of its body, which y may not contain.
+    It has only the constraints and frames given in ``fields``: a frame needs the six coordinates of its body, which y may not
+    contain.
     """
     none = sp.csr_matrix((0, t.shape[1]))
     fields = {"interfaces": {}, "constraints": none, "determined": np.zeros(0, dtype=int)} | fields
