@@ -325,14 +325,10 @@ class Equations:
         if not all(np.isfinite(x).all() for x in (terms.force, terms.mass, terms.bend, here.constraint_entries[1])):
             return np.full(self.size, np.nan), terms
         rows, bend = self.flow_rows(here, v)
-        system, inputs, right = (
-            Constrained(self, here, terms.mass, rows),
-            self.inputs,
-            -np.concatenate([terms.bend, bend]),
-        )
-        if not inputs.motors and not inputs.held:
+        system, right = Constrained(self, here, terms.mass, rows), -np.concatenate([terms.bend, bend])
+        if not self.inputs.motors and not self.inputs.held:
             return system.solve(terms.force, right), terms
-        right += inputs.accelerations(time)
+        right += self.inputs.accelerations(time)
         a = system.solve(terms.force, right)
         # only constraints that move do work
         return a, terms._replace(driven=terms.driven + float(v @ (terms.mass @ a - terms.force)))

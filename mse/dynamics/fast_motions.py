@@ -10,7 +10,6 @@ from scipy.linalg import LinAlgError, eigh
 from ..errors import ModelError
 from ..model.configuration import State
 from ..model.evaluation import Evaluation
-from ..numerics.precision import left_by_rounding
 from .accelerations import Equations
 from .jacobian import Jacobian
 
@@ -31,14 +30,11 @@ class Fast(NamedTuple):
 
 
 class FastMotions:
-    """Motions with mass about a state at velocities v (n,), each by one matrix alone, stiffness or damping, and the masses.
+    """Motions with mass about a state at velocities v (n,), each by one matrix alone, stiffness or damping, and the masses."""
 
-    ``along`` (n, k) are the motions of unit mass that constraints allow.
-    """
-
-    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray, matrices: Jacobian, along: np.ndarray):
+    def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray, matrices: Jacobian):
         self._equations, self._here, self._v = equations, here, v
-        self._mass = matrices.mass
+        self._mass, (along, _) = matrices.mass, matrices.allowed
         squares, modes = eigh(along.T @ (matrices.stiffness + matrices.stiffness.T) @ along / 2.0)
         self._rates, self._modes = np.sqrt(np.maximum(squares, 0.0)), along @ modes
         decays, shapes = eigh(along.T @ (matrices.damping + matrices.damping.T) @ along / 2.0)
@@ -85,20 +81,11 @@ class FastMotions:
         return max(found, key=found.get)
 
 
-def allowed(matrices: Jacobian) -> tuple[np.ndarray, np.ndarray]:
-    """Measured motions that constraints allow, in columns: motions of unit mass (n, k), and motions without mass (n, l)."""
-    rows = matrices.rows  # independent ones
-    basis = np.linalg.qr(rows.T, mode="complete")[0][:, len(rows) :] if len(rows) else np.eye(matrices.size)
-    values, vectors = eigh(basis.T @ matrices.mass @ basis)
-    heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
-    return basis @ (vectors[:, heavy] / np.sqrt(values[heavy])), basis @ vectors[:, ~heavy]
-
-
 def fastest_motion(equations: Equations, state: State, v: np.ndarray, time: float) -> Fast | None:
     """The fastest motion about a state; None where there is none, or no number says so."""
     try:
         here = equations.evaluation(state, time)
         matrices = Jacobian(equations, here, v)
-        return FastMotions(equations, here, v, matrices, allowed(matrices)[0]).fastest()
+        return FastMotions(equations, here, v, matrices).fastest()
     except (ModelError, LinAlgError, ValueError):
         return None

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
-from ..numerics.precision import EPS, NOTHING, left_by_rounding
+from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .charts import Chart, MomentFailed, Settled, StepFailed, displaced
 from .explicit import _TURN, Pace, idle, speed_scale
@@ -123,12 +123,8 @@ class _Steps:
 
     def _pull(self) -> float:
         """The largest acceleration (m/s2) of what has mass."""
-        m, rows = self._matrices.mass, self._matrices.rows
-        basis = np.linalg.svd(rows)[2][len(rows) :].T if len(rows) else np.eye(len(m))
-        values, vectors = np.linalg.eigh(basis.T @ m @ basis)
-        heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
-        along = basis @ vectors[:, heavy]
-        return float(np.abs(along @ ((along.T @ self._force) / values[heavy])).max(initial=0.0))
+        heavy, _ = self._matrices.allowed
+        return float(np.abs(heavy @ (heavy.T @ self._force)).max(initial=0.0))
 
     # -- steps ------------------------------------------------------------------------------------------------
     def taken(self) -> Step:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..elements import laws, velocity_laws
 from ..elements.base import MObject
-from ..elements.law_record import Places, Shape
+from ..elements.law_record import Shape
 from ..elements.recorded_laws import Together
 from ..kernels.rotations import turn_all
 from ..model.configuration import Configuration
@@ -47,10 +47,6 @@ class GroupInertia:
             self._records[law] = Together(self.objects, law, self.shape.of(law))
         return self._records[law]
 
-    def _places(self, at: Configuration) -> Places:
-        g = self.group
-        return [(at.frames(f), at.q[i]) for f, i in zip(g.frames, g.internal, strict=True)]
-
     def _memory(self, at: Configuration) -> np.ndarray:
         g = self.group
         return np.zeros((len(g.members), 0)) if g.number < 0 else g.memories(at.memory)
@@ -64,7 +60,9 @@ class GroupInertia:
         if self._own is not None:
             return self._own(at.o[g.frames], at.U[g.frames], velocities)
         if velocity_laws.of(cls, "mass_matrix"):
-            return self._by_coenergy(self._rows(at), velocities)
+            n = self.shape.size
+            values = self.recorded("motion").evaluate(self.group.columns(at), velocities, 0)[0]
+            return values[:, 1 + n :].reshape(-1, n, n), values[:, 1 : 1 + n]
         return self._by_mass_matrix(at, velocities)
 
     def kernel_masses(self, at: Configuration) -> np.ndarray:
@@ -77,17 +75,9 @@ class GroupInertia:
         mass = self.kernel_masses(at) if self._by_kernels else self.masses(at, velocities)[0]
         return 0.5 * np.einsum("ei,eij,ej->e", velocities, mass, velocities)
 
-    def _rows(self, at: Configuration) -> np.ndarray:
-        return self.group.columns(at)
-
-    def _by_coenergy(self, rows: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n = self.shape.size
-        values = self.recorded("motion").evaluate(rows, velocities, 0)[0]
-        return values[:, 1 + n :].reshape(-1, n, n), values[:, 1 : 1 + n]
-
     def _mass_matrices(self, at: Configuration) -> np.ndarray:
         n = self.shape.size
-        found = laws.matrices(self.objects, "mass_matrix", self._places(at), n)
+        found = laws.matrices(self.objects, "mass_matrix", self.group.places(at), n)
         return np.zeros((len(self.objects), n, n)) if found is None else found
 
     def _by_mass_matrix(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -139,21 +129,24 @@ class GroupInertia:
 
     def dampings(self, at: Configuration, velocities: np.ndarray) -> np.ndarray:
         """Forces (E, n) of dampings at velocities (E, n)."""
-        g, cls = self.group, self.cls
-        if cls.damping_kernel is None and cls.defines("dissipation"):
-            return -self.recorded("dissipation").evaluate(self._rows(at), velocities, 1)[1][:, 0]
-        if cls.damping_kernel is not None:
-            matrices = cls.damping_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
-        elif cls.defines("damping_matrix"):
-            matrices = laws.matrices(self.objects, "damping_matrix", self._places(at), self.shape.size)
-        else:
-            matrices = None
+        if self.cls.damping_kernel is None and self.cls.defines("dissipation"):
+            return -self.recorded("dissipation").evaluate(self.group.columns(at), velocities, 1)[1][:, 0]
+        matrices = self.damping_matrices(at)
         return np.zeros(velocities.shape) if matrices is None else -np.einsum("eij,ej->ei", matrices, velocities)
+
+    def damping_matrices(self, at: Configuration) -> np.ndarray | None:
+        """Damping matrices (E, n, n) by the kernel or the law of the class; None where nothing damps, as in most joints."""
+        g, cls = self.group, self.cls
+        if cls.damping_kernel is not None:
+            return cls.damping_kernel(g.parameters, g.frames, at.o, at.U, self._memory(at))
+        if cls.defines("damping_matrix"):
+            return laws.matrices(self.objects, "damping_matrix", g.places(at), self.shape.size)
+        return None
 
     def powers(self, at: Configuration, velocities: np.ndarray) -> np.ndarray:
         """Forces (E, n) of powers at velocities (E, n)."""
         given = np.hstack([np.zeros_like(velocities), velocities])
-        return self.recorded("power").evaluate(self._rows(at), given, 0)[0]
+        return self.recorded("power").evaluate(self.group.columns(at), given, 0)[0]
 
     def velocity_forces(self, at: Configuration, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What velocities (E, n) change in the forces: of dampings (E, n), and of powers (E, n)."""

@@ -92,14 +92,25 @@ class Jacobian:
         return size <= NOTHING * size.max(initial=0.0)
 
     @cached_property
+    def _basis(self) -> np.ndarray:
+        """Measured motions (n, f), orthonormal, that constraints allow."""
+        return np.linalg.svd(self.rows)[2][len(self.rows) :].T if len(self.rows) else np.eye(self.size)
+
+    @cached_property
+    def allowed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Measured motions that constraints allow, in columns: motions of unit mass (n, k), and motions without mass (n, l)."""
+        values, vectors = np.linalg.eigh(self._basis.T @ self.mass @ self._basis)
+        heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
+        return self._basis @ (vectors[:, heavy] / np.sqrt(values[heavy])), self._basis @ vectors[:, ~heavy]
+
+    @cached_property
     def bare(self) -> np.ndarray:
         """Measured motions (n, k), orthonormal, that constraints allow, and that neither mass nor damping nor stiffness feels."""
         acting = [a / size for a in (self.mass, self.damping, self.stiffness) if (size := np.abs(a).max(initial=0.0))]
-        basis = np.linalg.svd(self.rows)[2][len(self.rows) :].T if len(self.rows) else np.eye(self.size)
-        if not acting or not basis.shape[1]:
-            return basis
+        if not acting or not self._basis.shape[1]:
+            return self._basis
         both = np.vstack([*acting, *(a.T for a in acting)])
-        return basis @ null_space(both @ basis, rcond=left_by_rounding(self.size))
+        return self._basis @ null_space(both @ self._basis, rcond=left_by_rounding(self.size))
 
     def solver(self, s: complex) -> Callable[..., Unknowns]:
         """What solves the equations above at one s, for right sides r1, r2 (n,), r3 (p,) and r4 (k,)."""

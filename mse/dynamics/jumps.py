@@ -53,24 +53,24 @@ class Jumps:
     def step(self, maker: Stepper | ImplicitStepper, switches: Switches, begin: Moment) -> Step:
         """The next step: one that sees what inputs do, up to the first jump ahead, if there is one."""
         if not self._varying:
-            return switches.cut(maker, maker.step(begin))
+            return switches.step(maker, begin)
         if begin.step is None and self._jump_at(begin.time):
             begin = self.behind(begin, float(np.nextafter(begin.time, np.inf)))
-        first = switches.cut(maker, maker.step(begin)) if begin.step is None else None
+        first = switches.step(maker, begin) if begin.step is None else None
         whole = begin.step if first is None else first.end.time - begin.time
         length, jump = self._clear(begin.time, whole, maker.nodes)
         if jump is not None and length <= NOTHING * abs(jump[0]):  # a step before it has come so near
             begin = self.behind(begin, jump[1])
-            first = switches.cut(maker, maker.step(begin))
+            first = switches.step(maker, begin)
             whole = first.end.time - begin.time
             length, jump = self._clear(begin.time, whole, maker.nodes)
         if jump is None or jump[0] == begin.time:
             if length < whole:
                 begin, first = replace(begin, step=length), None
-            return first or switches.cut(maker, maker.step(begin))
+            return first or switches.step(maker, begin)
         # shorter by rounding, so that no stage lies behind the jump
         short = (jump[0] - begin.time) * (1.0 - 4.0 * EPS) - EPS * abs(jump[0])
-        step = switches.cut(maker, maker.step(replace(begin, step=min(short, begin.step or np.inf))))
+        step = switches.step(maker, replace(begin, step=min(short, begin.step or np.inf)))
         if step.end.time < begin.time + short:
             return step
         try:

@@ -11,7 +11,7 @@ from ..numerics.precision import NOTHING
 from ..validation.arguments import shown
 from .accelerations import Equations
 from .explicit import Stepper
-from .fast_motions import FastMotions, allowed
+from .fast_motions import FastMotions
 from .implicit import ImplicitStepper
 from .jacobian import Jacobian
 
@@ -44,11 +44,9 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
                 if len({body[f] for f in frames} - {0}) > 1:
                     return "implicit", f"steps are implicit, since the inertia of {el.path} couples bodies"
     matrices = Jacobian(equations, here, v)
-    heavy, light = allowed(matrices)
-    name = _held_without_mass(equations, matrices, light)
-    if name:
+    if name := _held_without_mass(equations, matrices):
         return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
-    motions = FastMotions(equations, here, v, matrices, heavy)
+    motions = FastMotions(equations, here, v, matrices)
     fastest = motions.fastest()
     if fastest is None or fastest.rate * span < _FAST:
         return "explicit", ""
@@ -75,8 +73,9 @@ def refuse_undivided(label: str, names: list[str]) -> None:
         )
 
 
-def _held_without_mass(equations: Equations, matrices: Jacobian, light: np.ndarray) -> str:
-    """The coordinate that moves most in one of the motions without mass (n, l) that stiffness or damping acts on; "" for none."""
+def _held_without_mass(equations: Equations, matrices: Jacobian) -> str:
+    """The coordinate that moves most in one of the motions without mass that stiffness or damping acts on; "" for none."""
+    _, light = matrices.allowed
     acting = np.zeros(light.shape[1])
     for matrix in (matrices.stiffness, matrices.damping):
         size = np.abs(matrix).max(initial=0.0)

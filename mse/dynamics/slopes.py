@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..elements import laws, velocity_laws
+from ..elements import velocity_laws
 from ..elements.differentiation import SLOW, directions, regular
-from ..elements.law_record import rows_of
 from ..elements.records import FIELD, MOTION
 from ..errors import ModelError
 from ..linear.skew_parts import DAMPING
@@ -105,7 +104,7 @@ def _slow(v: np.ndarray) -> np.ndarray:
 def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Slopes (E, n, n) of forces by positions and by velocities, by records of a law."""
     first = 0 if law == "power" else 1  # before its forces stands a coenergy or content
-    _, by_x, by_v = part.recorded(law).evaluate(rows_of(part._places(at)), given, 2)
+    _, by_x, by_v = part.recorded(law).evaluate(part.group.columns(at), given, 2)
     return regular(by_x[:, first:]), regular(by_v)
 
 
@@ -115,26 +114,14 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) 
     if cls.damping_kernel is None and cls.defines("dissipation"):
         force, none = -part.dampings(at, v), np.zeros((len(v), n, n))
         return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), none)
-
-    def given(part: GroupInertia, at: Configuration) -> tuple:
-        return part.group.parameters, part.group.frames, at.o, at.U, part._memory(at)
-
-    def matrices(part: GroupInertia, at: Configuration) -> np.ndarray | None:
-        if cls.damping_kernel is not None:
-            return cls.damping_kernel(*given(part, at))
-        return laws.matrices(part.objects, "damping_matrix", part._places(at), n)
-
-    def exerts(part: GroupInertia, at: Configuration) -> np.ndarray:
-        found = matrices(part, at)
-        return np.zeros_like(v) if found is None else np.einsum("eij,ej->ei", found, v)
-
-    by_v = matrices(part, at)
+    by_v = part.damping_matrices(at)
     if by_v is None:
         return None
+    by_x = np.zeros_like(by_v)
     if cls.damping_kernel is not None and cls.damping_slopes is not None:
-        by_x = cls.damping_slopes(*given(part, at), v)
-    else:
-        by_x = part.differences(at, exerts) if exact and v.any() and by_v.any() else np.zeros_like(by_v)
+        by_x = cls.damping_slopes(part.group.parameters, part.group.frames, at.o, at.U, part._memory(at), v)
+    elif exact and v.any() and by_v.any():
+        by_x = part.differences(at, lambda p, there: -p.dampings(there, v))
     return Slopes(DAMPING, np.einsum("eij,ej->ei", by_v, v), by_x, by_v, np.zeros_like(by_v))
 
 

@@ -207,7 +207,7 @@ class MotionLoop(Shown):
             step, begin = None, replace(self._jumps.behind(now, now.time), step=length)
         try:
             while step is None or step.end.time < to:
-                step = self._switches.cut(self._stepper, self._stepper.step(begin))
+                step = self._switches.step(self._stepper, begin)
                 begin = step.end
         except (StepFailed, JointsOpen, LinAlgError) as error:
             raise ModelError(self._run.failure(begin, error)) from None

@@ -58,17 +58,18 @@ class Switches:
             self._owners += [el.obj.label] * len(given)
         return np.concatenate(found)
 
-    def cut(self, stepper: Stepper | ImplicitStepper, step: Step) -> Step:
-        """A step, or one in its place that ends at the first switch within it."""
-        if not self._elements or not len(begin := self.at(step.begin)):
+    def step(self, stepper: Stepper | ImplicitStepper, begin: Moment) -> Step:
+        """The step of a stepper, or one in its place that ends at the first switch within it."""
+        step = stepper.step(begin)
+        if not self._elements or not len(first := self.at(begin)):
             return step
-        near = np.abs(begin) <= _THERE * stepper.rtol * self.equations.measure.size
-        signs = np.where(near, 0.0, np.sign(begin))
+        near = np.abs(first) <= _THERE * stepper.rtol * self.equations.measure.size
+        signs = np.where(near, 0.0, np.sign(first))
         self._refuse_chattering(step, near)
-        for passed, _, _ in parts(step, self.at, signs, step.begin.time, step.end.time):
+        for passed, _, _ in parts(step, self.at, signs, begin.time, step.end.time):
             if passed:
                 # made again, as all of this one beyond the switch was of the formula there
-                short = stepper.step(replace(step.begin, step=passed[0][0] - step.begin.time))
+                short = stepper.step(replace(begin, step=passed[0][0] - begin.time))
                 end = replace(short.end, step=max(short.end.step, step.end.step))
                 return replace(short, end=end, evaluations=step.evaluations + short.evaluations)
         return step

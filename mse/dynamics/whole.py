@@ -7,7 +7,7 @@ their like, bodies, and joints.  What has a kernel of its own, such as wires, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -255,58 +255,47 @@ class _Together:
             found.append(MovingFrame(*at, own.v + _cross(own.w, arm), own.w) if _moves(units) else at)
         return found
 
-    def _sum(self, law: str, ask: Callable) -> object:
-        total = 0.0
+    def _each(self, law: str, units: Sequence, member: str = "") -> Iterator[tuple[MObject, list, np.ndarray]]:
+        """Object, frames and numbers of internal coordinates of each element of a law, of those that define a ``member``."""
         for el in self._elements[law]:
-            total = total + ask(el)
-        return total
+            if not member or el.obj.defines(member):
+                yield el.obj, self._frames(el, units), el.coordinates
 
     def energy(self, units, q):
-        return self._sum(
-            "energy",
-            lambda el: el.obj.energy(self._frames(el, units), q[el.coordinates]) if el.obj.defines("energy") else 0.0,
-        )
+        return sum((obj.energy(frames, q[k]) for obj, frames, k in self._each("energy", units, "energy")), 0.0)
 
     def gravity_energy(self, units, q, gravity):
-        def ask(el):
-            if not el.obj.defines("gravity_energy"):
-                return 0.0
-            return el.obj.gravity_energy(self._frames(el, units), q[el.coordinates], gravity)
-
-        return self._sum("energy", ask)
+        each = self._each("energy", units, "gravity_energy")
+        return sum((obj.gravity_energy(frames, q[k], gravity) for obj, frames, k in each), 0.0)
 
     def kinetic(self, units, q, v):
-        def ask(el):
-            frames = self._frames(el, units)
-            if el.obj.defines("kinetic"):
-                return el.obj.kinetic(frames, q[el.coordinates], v[el.coordinates])
-            mass, f = el.obj.mass_matrix(frames), frames[0]  # of a body
-            rates = np.concatenate([f.v, f.w])
-            return 0.5 * (rates @ (mass @ rates))
-
-        return self._sum("kinetic", ask)
+        total = 0.0
+        for obj, frames, k in self._each("kinetic", units):
+            if obj.defines("kinetic"):
+                total = total + obj.kinetic(frames, q[k], v[k])
+            else:  # a body
+                rates = np.concatenate([frames[0].v, frames[0].w])
+                total = total + 0.5 * (rates @ (obj.mass_matrix(frames) @ rates))
+        return total
 
     def dissipation(self, units, q, v):
-        def ask(el):
-            if isinstance(el.obj, FreeJoint):
-                dampings, values = el.obj._damped_coordinates(self._frames(el, units))
-                return sum(0.5 * c * rate * rate for c, rate in zip(dampings, _rates(units, values), strict=True))
-            return el.obj.dissipation(self._frames(el, units), q[el.coordinates], v[el.coordinates])
-
-        return self._sum("dissipation", ask)
+        total = 0.0
+        for obj, frames, k in self._each("dissipation", units):
+            if isinstance(obj, FreeJoint):
+                dampings, values = obj._damped_coordinates(frames)
+                rates = zip(dampings, _rates(units, values), strict=True)
+                total = total + sum(0.5 * c * rate * rate for c, rate in rates)
+            else:
+                total = total + obj.dissipation(frames, q[k], v[k])
+        return total
 
     def power(self, units, q, v, given):
-        def ask(el):
-            actual = Given(self._frames(el, given.frames), given.v[el.coordinates])
-            return el.obj.power(self._frames(el, units), q[el.coordinates], v[el.coordinates], actual)
-
-        return self._sum("power", ask)
+        actual = (Given(frames, given.v[k]) for _, frames, k in self._each("power", given.frames))
+        each = zip(actual, self._each("power", units), strict=True)
+        return sum((obj.power(frames, q[k], v[k], own) for own, (obj, frames, k) in each), 0.0)
 
     def constraint(self, units, q):
-        found = []
-        for el in self._elements["constraint"]:
-            found += list(el.obj.constraint(self._frames(el, units), q[el.coordinates]))
-        return found
+        return [x for obj, frames, k in self._each("constraint", units) for x in obj.constraint(frames, q[k])]
 
 
 def _dissipates(cls: type) -> bool:

@@ -187,10 +187,6 @@ class Law:
             self._conditions = self.record.program(self.record.guards)
         return ((self._conditions.run(inputs) != 0.0) == answers).all(axis=1)
 
-    def switches(self, inputs: np.ndarray) -> np.ndarray:
-        """Numbers (E, switches) that change their sign where another record begins to serve; see :meth:`Record.switches`."""
-        return self.record.program(self.record.switches()).run(inputs)
-
     def _program(self, order: int) -> Program:
         """The program of values and derivatives up to an order; -1 for what is compared, and its rounding."""
         if order not in self._programs:

@@ -54,7 +54,11 @@ def matrices(
         _refuse_irregular(objects[e], law, values[:, e, 0], slopes[:, e, 0], second[:, e])
     found = regular(second[0])
     if flows is None and law == "dissipation" and (e := first_negative(found)) is not None:
-        _refuse_feeding(objects[e], found[e])
+        raise ModelError(
+            f"{objects[e].label}: its dissipation {negative(found[e])} among its second derivatives by velocities, so it feeds "
+            "energy into motions; expected a content that no velocity makes negative; drive it by a controller where that is "
+            "meant"
+        )
     return found
 
 
@@ -167,14 +171,6 @@ def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.nda
 
 def _refuse(obj: MObject, law: str, told: str, expected: str) -> None:
     raise ModelError(f"{obj.label}: its {law} {told}; expected {expected}; {_REMEDIES[law]}")
-
-
-def _refuse_feeding(obj: MObject, m: np.ndarray) -> None:
-    if found := negative(m):
-        raise ModelError(
-            f"{obj.label}: its dissipation {found} among its second derivatives by velocities, so it feeds energy into motions; "
-            "expected a content that no velocity makes negative; drive it by a controller where that is meant"
-        )
 
 
 def _coordinate(obj: MObject, number: int) -> str:

@@ -30,25 +30,20 @@ _SUBJECTS = {
 }
 
 
-class FirstUse(event.Listener):
-    """Reports what numba compiles of this package, one report at a time; functions called by a kernel are part of it."""
+class Outermost(event.Listener):
+    """Does ``begin(kernel)`` before numba compiles a kernel of this package with all that it calls, and ``end()`` after."""
 
     def __init__(self):
         self._open: list = []  # functions being compiled, each waiting for the next
-        self._task: Compiling | None = None
 
     def on_start(self, event) -> None:
         """A function is going to be compiled."""
         kernel = event.data["dispatcher"]
         if not self._open:
-            module = kernel.py_func.__module__ or ""  # code executed from text has no module
-            if not module.startswith(f"{__package__}."):
+            # code executed from text has no module
+            if not (kernel.py_func.__module__ or "").startswith(f"{__package__}."):
                 return  # not of this package, or called by a function of it
-            name = module.rpartition(".")[2]
-            folder = kernel._cache.cache_path
-            where = f"kept in {folder}" if folder else "no folder to keep it in can be written; set NUMBA_CACHE_DIR"
-            self._task = Compiling(_SUBJECTS.get(name, name), where)
-            self._task.__enter__()
+            self.begin(kernel)
         self._open.append(kernel)
 
     def on_end(self, event) -> None:
@@ -56,7 +51,21 @@ class FirstUse(event.Listener):
         if self._open and self._open[-1] is event.data["dispatcher"]:
             self._open.pop()
             if not self._open:
-                self._task.__exit__(None, None, None)
+                self.end()
+
+
+class FirstUse(Outermost):
+    """Reports what numba compiles, one report at a time."""
+
+    def begin(self, kernel) -> None:
+        name = kernel.py_func.__module__.rpartition(".")[2]
+        folder = kernel._cache.cache_path
+        where = f"kept in {folder}" if folder else "no folder to keep it in can be written; set NUMBA_CACHE_DIR"
+        self._task = Compiling(_SUBJECTS.get(name, name), where)
+        self._task.__enter__()
+
+    def end(self) -> None:
+        self._task.__exit__(None, None, None)
 
 
 first_use = FirstUse()  # registered in jit.py

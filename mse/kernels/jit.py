@@ -21,36 +21,23 @@ from numba.core import event
 from numba.extending import register_jitable
 
 from .code_cache import CodeCache, CodeOfPart
-from .first_use import first_use
+from .first_use import Outermost, first_use
 
 # Python takes 0.2 to 1.2 microseconds for each number given to these kernels (a blade of 8 elements gives up to 15,000).
 # Compiling takes 0.14 to 0.5 s, loading compiled code 0.01 s.  So interpreting first loses a tenth of a second at most.
 _INTERPRETED = 50_000
 
 
-class Uncollected(event.Listener):
+class Uncollected(Outermost):
     """Turns garbage collection off while kernels are compiled: searching everything numba holds takes a tenth of the time."""
 
-    def __init__(self):
-        self._open: list = []  # functions being compiled, each waiting for the next
-        self._collecting = True
+    def begin(self, kernel) -> None:
+        self._collecting = gc.isenabled()
+        gc.disable()
 
-    def on_start(self, event) -> None:
-        """A function is going to be compiled."""
-        kernel = event.data["dispatcher"]
-        if not self._open:
-            if not (kernel.py_func.__module__ or "").startswith(f"{__package__}."):
-                return
-            self._collecting = gc.isenabled()
-            gc.disable()
-        self._open.append(kernel)
-
-    def on_end(self, event) -> None:
-        """A function has been compiled, or could not be."""
-        if self._open and self._open[-1] is event.data["dispatcher"]:
-            self._open.pop()
-            if not self._open and self._collecting:
-                gc.enable()
+    def end(self) -> None:
+        if self._collecting:
+            gc.enable()
 
 
 event.register("numba:compile", first_use)

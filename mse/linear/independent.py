@@ -124,11 +124,13 @@ def _in_independent(found: Curvatures, kept: list[int]) -> Curvatures:
 
 
 def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> LinearModel:
-    """A model in coordinates y (k,) without constraints, from one in ``t y``; ``fields`` gives what does not follow from t.
+    """A model in coordinates y (k,), from one in ``t y``; ``fields`` gives what does not follow from t.
 
-    It has only the frames given in ``fields``: a frame needs the six coordinates of its body, which y may not contain.
+    It has only the constraints and frames given in ``fields``: a frame needs the six coordinates of its body, which y may not
+    contain.
     """
-    fields = {"interfaces": {}} | fields
+    none = sp.csr_matrix((0, t.shape[1]))
+    fields = {"interfaces": {}, "constraints": none, "determined": np.zeros(0, dtype=int)} | fields
     return replace(
         model,
         full_mass=(t.T @ model.full_mass @ t).tocsr(),
@@ -140,8 +142,6 @@ def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> Linea
         rate=(model.rate @ t).tocsr(),
         members=through(model.members, t),
         _noise=None,
-        constraints=sp.csr_matrix((0, t.shape[1])),
-        determined=np.zeros(0, dtype=int),
         **fields,
     )
 
@@ -188,21 +188,15 @@ def extended(model: LinearModel, names: tuple[str, ...], owners: tuple[str, ...]
     into = sp.csr_matrix(
         (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)
     )
-    return replace(
+    return in_coordinates(
         model,
+        into,
         coordinates=model.coordinates + names,
         owners=model.owners + owners,
         bodies=np.concatenate([model.bodies, np.full(m, -1)]),
         scale=np.concatenate([model.scale, np.ones(m)]),
-        full_mass=(into.T @ model.full_mass @ into).tocsr(),
-        dampings=TransformedParts(model.dampings, into),
-        parts=TransformedParts(model.parts, into),
-        skew=None if model.skew is None else model.skew.through(into),
-        force=(into.T @ model.force).tocsr(),
-        measure=(model.measure @ into).tocsr(),
-        rate=(model.rate @ into).tocsr(),
-        members=through(model.members, into),
         affine=None if model.affine is None else np.concatenate([model.affine, np.zeros(m)]),
+        interfaces=model.interfaces,
         constraints=(model.constraints @ into).tocsr(),
-        _noise=None,
+        determined=model.determined,
     ), into

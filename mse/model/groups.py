@@ -10,7 +10,7 @@ import numpy as np
 from ..elements import laws
 from ..elements.base import FramePose
 from ..elements.definitions import of_mse
-from ..elements.law_record import Shape, bounded
+from ..elements.law_record import Places, Shape, bounded
 from ..elements.recorded_laws import Together, derived, power_forces, split
 from ..elements.records import GEOMETRIC, LOADED
 from ..elements.variables import refuse_missing
@@ -134,9 +134,7 @@ class Group:
         none = np.zeros((len(rates), n)), np.zeros((len(rates), n, n))
         if not self.cls.defines("damping_matrix"):
             return none
-        members = range(len(self.members))[part]
-        places = [(at.frames(self.frames[k]), at.q[self.internal[k]]) for k in members]
-        found = laws.matrices([self.elements[k].obj for k in members], "damping_matrix", places, n)
+        found = laws.matrices([el.obj for el in self.elements[part]], "damping_matrix", self.places(at, part), n)
         return none if found is None else (np.einsum("eij,ej->ei", found, rates), found)
 
     def _refuse_places(self, slopes: np.ndarray, part: slice) -> None:
@@ -275,8 +273,7 @@ class Group:
             return tuple(
                 own if own.size else none for own, none in zip(found, (residual, jacobian, hessian), strict=True)
             )
-        for k in range(count):
-            el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
+        for k, (el, (frames, inner)) in enumerate(zip(self.elements, self.places(at), strict=True)):
             found = el.obj.constraint_terms(frames, inner, memory[k], multipliers[k], order)
             shapes = [np.shape(a) for a in found]
             if shapes != [(m,), (m, n), (n, n)]:
@@ -387,14 +384,17 @@ class Group:
             if order == 2:
                 stiffness[:, 0] = second
             return
-        for e, k in enumerate(range(len(self.members))[part]):
-            frames, inner = at.frames(self.frames[k]), at.q[self.internal[k]]
-            found = laws.of_energy(self.elements[k].obj, frames, inner, gravity, order)
+        for e, (el, (frames, inner)) in enumerate(zip(self.elements[part], self.places(at, part), strict=True)):
+            found = laws.of_energy(el.obj, frames, inner, gravity, order)
             energy[e] = found[0]
             if order >= 1:
                 gradient[e] = found[1]
             if order == 2:
                 stiffness[e] = found[2]
+
+    def places(self, at: Configuration, part: slice = ALL) -> Places:
+        """Frames and internal coordinates of each member."""
+        return [(at.frames(f), at.q[i]) for f, i in zip(self.frames[part], self.internal[part], strict=True)]
 
     def columns(self, at: Configuration, part: slice = ALL) -> np.ndarray:
         """Origins, orientations and internal coordinates of members, one row each."""

@@ -138,19 +138,6 @@ class Record:
             raise Unrecordable(said)
         return float(self.program([node]).run(np.array([self.point]))[0, 0])
 
-    def switches(self) -> list[int]:
-        """For each guard that varies, a node that is positive while its answer is as at the point, and changes sign with it.
-
-        For ``a < b`` it is b - a, with the sign of the answer; for other conditions it is the condition, 1 or 0.
-        """
-        out = []
-        for guard, answer in self.guards.items():
-            operation, a, b, _ = self.nodes[guard]
-            x = self.subtract(b, a) if operation in (m.LESS, m.LESS_EQUAL) else guard
-            if self.varies[guard]:
-                out.append(x if answer else self.negate(x))
-        return out
-
     def add(self, a: int, b: int) -> int:
         if a == self.zero:
             return b
