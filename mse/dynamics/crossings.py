@@ -9,6 +9,7 @@ import numpy as np
 from ..analysis.time.response import Crossing
 from ..numerics.precision import EPS, NOTHING
 from ..validation.arguments import mapping, number
+from .charts import MomentFailed
 from .moments import Moment, Step
 from .outputs import Outputs
 
@@ -61,11 +62,18 @@ class Watch:
 
 
 def parts(
-    step: Step, above: Callable[[Moment], np.ndarray], signs: np.ndarray, first: float, last: float
+    step: Step,
+    above: Callable[[Moment], np.ndarray],
+    signs: np.ndarray,
+    first: float,
+    last: float,
+    *,
+    jumps: bool = False,
 ) -> Iterator[tuple[list[tuple[float, int]], np.ndarray, np.ndarray]]:
     """Times (s) and numbers of what changes its sign in each part of a step between two times, and the signs around it.
 
     ``above`` gives the numbers (k,) that are looked at; one whose sign is zero at the beginning has not passed it.
+    With ``jumps`` forces may jump where the sign changes: no implicit step ends there, and its time is that of one that fails.
     """
     begin = max(first, step.begin.time)
     for k in range(1, _PARTS + 1):
@@ -76,15 +84,24 @@ def parts(
         now = above(step.end if end == step.end.time else step.at(end))
         after = np.sign(now)
         numbers = np.flatnonzero((signs != 0.0) & (after != signs)).tolist()
-        yield sorted((_time(step, above, i, begin, end, float(now[i])), i) for i in numbers), signs, after
+        yield sorted((_time(step, above, i, begin, end, float(now[i]), jumps), i) for i in numbers), signs, after
         signs, begin = after, end
 
 
-def _time(step: Step, above: Callable[[Moment], np.ndarray], i: int, begin: float, end: float, last: float) -> float:
+def _time(
+    step: Step, above: Callable[[Moment], np.ndarray], i: int, begin: float, end: float, last: float, jumps: bool
+) -> float:
     """When one number passes zero between two times (s), at the second of which it is ``last``."""
     from scipy.optimize import brentq  # imported here, since a first result should not wait for it
 
     def at(t: float) -> float:
-        return last if t == end else -last if t == begin else float(above(step.at(t))[i])
+        if t in (begin, end):
+            return last if t == end else -last
+        try:
+            return float(above(step.at(t))[i])
+        except MomentFailed:
+            if jumps:
+                return 0.0
+            raise
 
     return end if last == 0.0 else float(brentq(at, begin, end, xtol=EPS * abs(end), rtol=4.0 * EPS))
