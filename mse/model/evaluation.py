@@ -285,17 +285,13 @@ class Evaluation:
     # -- motion of units --------------------------------------------------------------------------------------
     def moved(self, step: np.ndarray) -> Evaluation:
         """The evaluation after a measured step (k,) along a straight line."""
-        return self._ended(*self._displaced(step))
+        return self.displaced(step).followed()
 
     def displaced(self, step: np.ndarray) -> Evaluation:
         """:meth:`moved`, with unchanged memories."""
-        units, inner = self._displaced(step)
-        return self.in_state(State(*units, self.state.q + inner, self.state.memory))
-
-    def _displaced(self, step: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """Poses of units after a step, and changes of internal coordinates."""
         motion, inner = self._motion(step)
-        return (self.state.o + motion[:, :3], turn_all(writable(self.state.U), motion[:, 3:].copy())), inner
+        s, u = self.state, turn_all(writable(self.state.U), motion[:, 3:].copy())
+        return self.in_state(State(s.o + motion[:, :3], u, s.q + inner, s.memory))
 
     def carried(self, step: np.ndarray) -> Evaluation:
         """The evaluation after a long step, in which bodies turn with what carries them; see :mod:`mse.model.carriers`."""

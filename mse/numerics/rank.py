@@ -96,8 +96,11 @@ def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.nda
     return (read - sp.csr_matrix(shares.T) @ squares.T).tocsr()
 
 
-def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
-    """Find the rank of slopes (m, n) with rows of unit length; columns belong to blocks, such as the six of a body."""
+def rank(slopes: sp.csr_matrix, block: int = 6, *, any_pivots: bool = False) -> Rank:
+    """Find the rank of slopes (m, n) with rows of unit length; columns belong to blocks, such as the six of a body.
+
+    Pivots are the first columns along the blocks, or with ``any_pivots`` those that fill in least.
+    """
     m, n = slopes.shape
     if m == 0:
         none = np.zeros(0, dtype=int)
@@ -106,17 +109,14 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     if not slopes.has_canonical_format:
         slopes = slopes.copy()
         slopes.sum_duplicates()
-    pivot, (count, of, waiting) = np.full(m, -1, dtype=np.int64), np.zeros((3, n), dtype=np.int64)
-    alone(
-        slopes.indptr.astype(np.int64),
-        slopes.indices.astype(np.int64),
-        slopes.data,
-        _THRESHOLD,
-        pivot,
-        count,
-        of,
-        waiting,
-    )
+    pivot = np.full(m, -1, dtype=np.int64)
+    if any_pivots:
+        first, columns, room = (
+            slopes.indptr.astype(np.int64),
+            slopes.indices.astype(np.int64),
+            np.zeros((3, n), dtype=np.int64),
+        )
+        alone(first, columns, slopes.data, _THRESHOLD, pivot, *room)
     rest = np.flatnonzero(pivot < 0)
     if len(rest):
         pivot[rest] = _eliminated(slopes[rest] if len(rest) < m else slopes, block)

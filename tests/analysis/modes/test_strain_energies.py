@@ -96,5 +96,5 @@ def test_files_tables_and_pages_keep_them(tmp_path):
 def test_names_that_no_part_has_are_refused_with_the_nearest():
     with pytest.raises(mse.UnknownNameError, match="low / axail.*low / axial"):
         rail().modes().strain_energies["low", "axail"]
-    with pytest.raises(mse.UnknownNameError, match="known: low / axial"):
+    with pytest.raises(mse.UnknownNameError, match="did you mean 'low / axial"):
         StrainEnergies((("low", "axial"),), np.ones((1, 1)))["low"]
