@@ -316,7 +316,8 @@ def with_terms(
     first = c.D1 + c.B1[:, r] @ lift + c.B1[:, d] @ x + c.B2 @ y
     second = c.D2 + c.B2 @ lift
     how = acting(model, i)
-    improper = _improper(c, np.array([second, first]), _sizes(c, motion, lift, x, y), how)
+    derivatives = np.array([second, first])
+    improper = _improper(c, derivatives, _sizes(c, motion, lift, x, y) if derivatives.any() else derivatives, how)
     bad = improper.any(axis=(0, 2))
     if outputs is None and bad.any() and (left := _rates_alone(model) & bad).any():
         return with_terms(
