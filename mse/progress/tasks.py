@@ -82,12 +82,19 @@ def show_progress(to: Show = True) -> AbstractContextManager[Any]:
     return after
 
 
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error that is not one of mse says that memory is lacking; the loader of extension modules says so in words."""
+    if isinstance(error, ImportError):
+        return any(words in str(error).lower() for words in ("failed to map segment", "cannot allocate memory"))
+    return isinstance(error, MemoryError) and not isinstance(error, MseError)
+
+
 class Task:
     """Something that may take long, while it is done: ``with Task("stage", "tracing", unit="points") as task: task.tell(1)``.
 
     ``owner`` is the name of the system or model; ``first`` of ``total`` were done before, ``show`` is what :func:`show_progress`
     takes, True for what that has set.  One within another of the same name counts for that.  It belongs to the thread that enters
-    it.  A MemoryError leaves the outermost one as :class:`.OutOfMemoryError`.
+    it.  A lack of memory leaves the outermost one as :class:`.OutOfMemoryError`.
     """
 
     __slots__ = (
@@ -136,7 +143,7 @@ class Task:
                 outer._done, outer._total, outer._unit, outer._note = self._done, self._total, self._unit, self._note
         finally:
             self._leave()
-        if self._outer is self and isinstance(error, MemoryError) and not isinstance(error, MseError):
+        if self._outer is self and _lacks_memory(error):
             raise self._out_of_memory(error) from error
 
     def _open(self) -> None:
@@ -174,7 +181,7 @@ class Task:
                 how = ended(self.progress(), "was interrupted at its end, after")
                 raise Interrupted(f"{how}; this error has its whole result", self._result) from None
 
-    def _out_of_memory(self, error: MemoryError) -> OutOfMemoryError:
+    def _out_of_memory(self, error: BaseException) -> OutOfMemoryError:
         """The error of a task that has used up the memory, whatever in it asked for more: the one place that tells it."""
         asked = str(error) or "more was asked for than there is"
         return OutOfMemoryError(
