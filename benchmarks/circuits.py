@@ -5,7 +5,7 @@ By hand: nodal analysis of the ladder, one ``scipy.sparse.linalg.splu`` for each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,14 +71,21 @@ def coils(masses: int) -> mse.MSystem:
     return system
 
 
+def impedance(sections: int) -> Callable[[], np.ndarray]:
+    """What finds the impedance of the ladder at 200 frequencies."""
+    model, f = ladder(sections).find_working_point().linearize(), np.geomspace(1.0, 1e4, FREQUENCIES)
+    return lambda: model.impedance("source", f)
+
+
 def ladder_row(sections: int, runs: int) -> Row:
     """The impedance of the ladder at 200 frequencies."""
-    model, f = ladder(sections).find_working_point().linearize(), np.geomspace(1.0, 1e4, FREQUENCIES)
-    functions = {"ours": lambda: model.impedance("source", f), "by hand": lambda: by_hand(sections, f)}
+    f = np.geomspace(1.0, 1e4, FREQUENCIES)
+    functions = {"ours": impedance(sections), "by hand": lambda: by_hand(sections, f)}
     times, results = measure.alternate(functions, runs)
     error = float(np.abs(results["ours"] / results["by hand"] - 1.0).max())
     peers = {"by hand": times["by hand"]}
-    return Row(f"RC ladder: impedance, {FREQUENCIES} freq.", sections, times["ours"], peers, error)
+    memory = measure.peak(impedance, (sections,), (20,))
+    return Row(f"RC ladder: impedance, {FREQUENCIES} freq.", sections, times["ours"], peers, error, memory)
 
 
 def coil_rows(masses: int, runs: int) -> Iterator[Row]:

@@ -129,7 +129,7 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     own = [known for known in folded if wanted and known.startswith(wanted) and not known[len(wanted)].isalnum()]
     if own:
         return f" (did you mean {folded[own[0]]!r}?)"
-    close = difflib.get_close_matches(wanted, folded, n=12, cutoff=0.6)
+    close = difflib.get_close_matches(wanted, folded, n=12)
     if close:
         place = {known: k for k, known in enumerate(folded)}
         object_, _, axis = wanted.rpartition(".")

@@ -28,7 +28,6 @@ INLINE: dict[str, int] = {
     "analysis.time.massless": 1,
     "analysis.time.recording": 1,
     "analysis.time.simulate": 1,
-    "analysis.time.state_space": 2,
     "linear.compose": 1,
     "linear.fixed_interface": 1,
     "model.initial_poses": 1,

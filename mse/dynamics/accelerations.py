@@ -366,7 +366,7 @@ class Equations:
         left = (terms.mass @ acceleration - terms.force) / self.measure.metric
         found = tangent.multipliers(left)
         if not tangent.unique:
-            found = rank(sp.csr_matrix(tangent.slopes), any_pivots=True).shortest(found)
+            found = rank(sp.csr_matrix(tangent.slopes)).shortest(found)
         return found / lengths
 
     def allowed(self, here: Evaluation, extra: np.ndarray | None = None) -> np.ndarray:

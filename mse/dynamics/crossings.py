@@ -73,7 +73,8 @@ def parts(
     """Times (s) and numbers of what changes its sign in each part of a step between two times, and the signs around it.
 
     ``above`` gives the numbers (k,) that are looked at; one whose sign is zero at the beginning has not passed it.
-    With ``jumps`` forces may jump where the sign changes: no implicit step ends there, and its time is that of one that fails.
+    With ``jumps``, forces may jump where a sign changes.  An implicit step that would end there is not found: the change is then
+    at the end of that step.
     """
     begin = max(first, step.begin.time)
     for k in range(1, _PARTS + 1):

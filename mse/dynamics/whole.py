@@ -256,7 +256,7 @@ class _Together:
         return found
 
     def _each(self, law: str, units: Sequence, member: str = "") -> Iterator[tuple[MObject, list, np.ndarray]]:
-        """Object, frames and numbers of internal coordinates of each element of a law, of those that define a ``member``."""
+        """Objects with a law (of these, objects that define a ``member``), their frames, and numbers of internal coordinates."""
         for el in self._elements[law]:
             if not member or el.obj.defines(member):
                 yield el.obj, self._frames(el, units), el.coordinates

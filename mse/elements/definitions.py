@@ -112,9 +112,9 @@ def of_mse(cls: type) -> bool:
 
 
 def declared(cls: type, base: type) -> dict[str, Parameter]:
-    """Parameters of a class by name, those of its bases first; one that it declares again stands where it does so.
+    """Parameters of a class by name, those of its bases first.  A parameter that is declared again stands at its last place.
 
-    ``base``, of which it is a class, has none.
+    ``base`` is a base of the class without parameters, so its many attributes are not looked at.
     """
     found: dict[str, Parameter] = {}
     for one in reversed(cls.__mro__):

@@ -59,10 +59,11 @@ def by_sign(x: Expression) -> Expression:
     sp = sympy()
 
     def merged(*cases):
-        (first, holds), (second, _) = cases if len(cases) == 2 else 2 * ((0, None),)
-        if not isinstance(holds, sp.GreaterThan) or holds.rhs != 0 or second != -first:
-            return sp.Piecewise(*cases)
-        return sp.Abs(first) if first == holds.lhs else first * sp.sign(holds.lhs)
+        if len(cases) == 2:
+            (first, holds), (second, _) = cases
+            if isinstance(holds, sp.GreaterThan) and holds.rhs == 0 and second == -first:
+                return sp.Abs(first) if first == holds.lhs else first * sp.sign(holds.lhs)
+        return sp.Piecewise(*cases)
 
     return x.replace(sp.Piecewise, merged)
 

@@ -99,7 +99,8 @@ def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.nda
 def rank(slopes: sp.csr_matrix, block: int = 6, *, any_pivots: bool = False) -> Rank:
     """Find the rank of slopes (m, n) with rows of unit length; columns belong to blocks, such as the six of a body.
 
-    Pivots are the first columns along the blocks, or with ``any_pivots`` those that fill in least.
+    The pivot of a row is the first column that may be one, along the blocks.  With ``any_pivots``, a row that has a column for
+    itself takes that one and needs no elimination: the rows of a long circuit would fill in.
     """
     m, n = slopes.shape
     if m == 0:

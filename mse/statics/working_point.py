@@ -19,7 +19,7 @@ from ..model.evaluation import Evaluation
 from ..model.sensors import readings
 from ..model.topology import Topology
 from ..numerics.rank import Rank
-from ..numerics.read_only import Matrix, read_only, read_only_property
+from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
 from ..pose import Pose
 from ..results import Result
@@ -164,7 +164,7 @@ class WorkingPoint(Result, Judged, OfCircuits, Showing):
         if (flows := merit.topology.flow_constrained) and outcome.converged:
             notes.append(f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load")
         notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
-        new = cls(
+        return cls(
             name=merit.topology.source.name,
             _topology=merit.topology,
             _assembly=merit.assembly,
@@ -188,8 +188,6 @@ class WorkingPoint(Result, Judged, OfCircuits, Showing):
             _told=tuple(dict.fromkeys([*outcome.notes, *notes])),
             _drawn=merit.start if outcome.start == DRAWN else None,
         )
-        vars(new)["frame_poses"] = read_only(point.here.frame_poses)  # known from the search
-        return new
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

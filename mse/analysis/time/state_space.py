@@ -385,6 +385,8 @@ class _Motion:
         return x if self._mass is None else sl.cho_solve(self._mass, x)
 
 
+# rounding of derivatives of inputs; with a tenth and ten times of both tests/analysis/time/test_massless.py passes
+_OF_TERMS, _OF_VALUES = 1e-9, 1e-13
 _MOTIONS = Recent(4)  # of the latest models: some 60 MB each with 1,200 states
 
 
@@ -426,7 +428,7 @@ def _sizes(c: Condensed, motion: _Motion, lift: np.ndarray, x: np.ndarray, y: np
 
 def _improper(c: Condensed, derivatives: np.ndarray, sizes: np.ndarray, how: Acting) -> np.ndarray:
     """Where second and first derivatives of inputs do not cancel in outputs (2, o, i)."""
-    found = np.abs(derivatives) > 1e-9 * sizes + 1e-13 * (np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0))
+    found = np.abs(derivatives) > _OF_TERMS * sizes + _OF_VALUES * (np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0))
     if len(how.rates):  # the first derivative of an integral is the input
         found[1][:, how.integral] = found[0][:, how.integral]
         found[0][:, how.integral] = False

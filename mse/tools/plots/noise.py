@@ -75,7 +75,7 @@ def noise_budget(
 
 
 def _known(given: Any, f: np.ndarray) -> np.ndarray:
-    """Frequencies (k,) at which a requirement is drawn: those of its samples that are in the band, or all ``f``."""
+    """Frequencies (k,) at which a requirement is drawn: the part of ``f`` that its samples cover, with their ends."""
     first, last = given.band_hz if isinstance(given, Spectrum) else (0.0, np.inf)
     inside = f[(f >= first) & (f <= last)]
     ends = [x for x in (first, last) if f[0] < x < f[-1]]

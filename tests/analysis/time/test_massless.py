@@ -117,7 +117,7 @@ def test_currents_of_capacitors_that_share_what_a_resistor_limits_are_in_state_s
     ss = linear.state_space(outputs=names)
     found = by_states(ss, f)[:, :, 0]
     np.testing.assert_allclose(found, linear.frequency_response(f, outputs=names).values[:, :, 0], rtol=1e-10)
-    # what flows to both through 70 ohm returns through 80 ohm beside the source
+    # the source's current divides between 80 ohm, and 70 ohm in series with both capacitors
     total = 80.0 / (150.0 + 1.0 / (2j * np.pi * f * 12e-5))
     np.testing.assert_allclose(np.abs(found), np.outer(np.abs(total), [0.75, 0.25]), rtol=1e-10)
 
