@@ -93,11 +93,6 @@ from .elements import VoiceCoil as VoiceCoil
 from .elements import VoltageSource as VoltageSource
 from .elements import Wire as Wire
 from .elements.coordinates import coordinate as coordinate
-from .elements.loss_laws import LossTable as LossTable
-from .elements.loss_laws import Zener as Zener
-from .elements.material import Material as Material
-from .elements.section_losses import SurfaceLoss as SurfaceLoss
-from .elements.section_losses import Thermoelastic as Thermoelastic
 from .elements.shapes import Box as Box
 from .elements.shapes import Cylinder as Cylinder
 from .elements.shapes import Dae as Dae
@@ -135,11 +130,16 @@ __version__ = "0.1.0"
 
 _drawn_by(f"{__name__}.tools.plots")
 
-# These need more of SciPy than building a system does; `import mse` stays quick without them.
+# Not every system needs these, nor what they take from SciPy; `import mse` stays quick without them.
 _LATER = {
     "Controller": ".control.controller",
     "LinearModel": ".linear.linear_model",
+    "LossTable": ".elements.loss_laws",
+    "Material": ".elements.material",
     "Spectrum": ".analysis.noise.spectra",
+    "SurfaceLoss": ".elements.section_losses",
+    "Thermoelastic": ".elements.section_losses",
+    "Zener": ".elements.loss_laws",
     "compose": ".linear.compose",
     "materials": ".elements.common_materials",
     "read_matrices": ".linear.matrix_files",
@@ -226,6 +226,11 @@ if _typing.TYPE_CHECKING:
     from .elements.beam_loads import BeamLoads as BeamLoads
     from .elements.common_materials import materials as materials
     from .elements.loss_laws import LossLaw as LossLaw
+    from .elements.loss_laws import LossTable as LossTable
+    from .elements.loss_laws import Zener as Zener
+    from .elements.material import Material as Material
+    from .elements.section_losses import SurfaceLoss as SurfaceLoss
+    from .elements.section_losses import Thermoelastic as Thermoelastic
     from .linear.compose import compose as compose
     from .linear.craig_bampton import Reduction as Reduction
     from .linear.craig_bampton import reduce_matrices as reduce_matrices

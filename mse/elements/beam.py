@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .beam_base import Sections, SlenderBody
-from .loss_laws import LossSection
 from .parameters import Profile, Real
 
 
@@ -57,6 +56,8 @@ class Beam(SlenderBody):
         surface["bending_z"] = 6.0 / b + 2.0 / t
         thickness = {"bending_y": t, "bending_z": b}
         material = self.young_modulus, self.density, self.temperature
+        from .loss_laws import LossSection  # importing mse should not wait for laws
+
         return LossSection(*material, tension / (b * t), False, thickness, surface)
 
     def torsion_stress(self, s):
@@ -104,6 +105,8 @@ class RoundBeam(SlenderBody):
         surface = {"axial": 2.0 / r, "torsion": 4.0 / r, "bending_y": 4.0 / r, "bending_z": 4.0 / r}
         material = self.young_modulus, self.density, self.temperature
         thickness = dict.fromkeys(("bending_y", "bending_z"), 2.0 * r)
+        from .loss_laws import LossSection  # importing mse should not wait for laws
+
         return LossSection(*material, tension / (np.pi * r**2), True, thickness, surface)
 
     def torsion_stress(self, s):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import ModelError
 from ..numerics.read_only import read_only
 from ..validation.arguments import called, number, numbers, real, refusal, samples
+from .parameters import Number
 
 _BESIDE = np.finfo(float).eps ** (1 / 3)  # of a frequency: central differences are best there
 _OUTSIDE = ("refuse", "hold")
@@ -153,6 +154,10 @@ class LossLaw:
 
     def __format__(self, spec: str) -> str:
         return str(self)
+
+
+Factor = float | LossLaw
+LossGiven = Number | LossLaw | Callable[[np.ndarray], Any] | Sequence[Any] | np.ndarray
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, nearest_name
 from ..validation.arguments import real, shown
-from .loss_laws import NEGATIVE, LossLaw, as_law
-from .parameters import Number, Parameter, Real, settled
+from .parameters import Parameter, Real, settled
 from .records import LOADED
+
+if TYPE_CHECKING:
+    from .loss_laws import Factor
 
 _STORING = ("energy", "evaluate", "stiffness_parts")  # laws of a class that may store elastic energy
 _SAYING = {"mechanisms", "parts", "conservative", "external", *_STORING}  # what mechanisms follow from
 
 
-class ByMechanism(Mapping[str, float | LossLaw]):
+class ByMechanism(Mapping[str, "Factor"]):
     """Loss factors by mechanism, which never change."""
 
-    def __init__(self, factors: Mapping[str, float | LossLaw]):
+    def __init__(self, factors: Mapping[str, Factor]):
         self._factors = dict(factors)
 
-    def __getitem__(self, mechanism: str) -> float | LossLaw:
+    def __getitem__(self, mechanism: str) -> Factor:
         return self._factors[mechanism]
 
     def __iter__(self) -> Iterator[str]:
@@ -36,11 +36,7 @@ class ByMechanism(Mapping[str, float | LossLaw]):
         return repr(self._factors)
 
 
-LossGiven = Number | LossLaw | Callable[[np.ndarray], Any] | Sequence[Any] | np.ndarray
-Factor = float | LossLaw
-
-
-class Loss(Parameter[Factor | ByMechanism, LossGiven | Mapping[str, Any]]):
+class Loss(Parameter["Factor | ByMechanism", "LossGiven | Mapping[str, Any]"]):
     """A loss factor eta >= 0, which makes elastic stiffness complex, ``1 + i eta``: one number, or numbers by mechanism.
 
     In place of each number stands a law, if eta depends on frequency: samples (frequencies_hz, loss), a function of the
@@ -85,6 +81,13 @@ class Loss(Parameter[Factor | ByMechanism, LossGiven | Mapping[str, Any]]):
 
     def _one(self, obj, value, given, mechanisms: tuple[str, ...] | None) -> Factor:
         """The factor or law of some mechanisms, None for all of them."""
+        factor = real(given, minimum=0.0)
+        if factor is not None:
+            return factor
+        # importing mse should not wait for laws; those of sections are known to files once they are imported
+        from . import section_losses as section_losses
+        from .loss_laws import NEGATIVE, as_law
+
         try:
             found = as_law(given)
         except ModelError as error:
@@ -92,7 +95,7 @@ class Loss(Parameter[Factor | ByMechanism, LossGiven | Mapping[str, Any]]):
         if found is None:
             negative = real(given)
             raise self.refuse(obj, value, NEGATIVE if negative is not None and negative < 0.0 else "")
-        if isinstance(found, LossLaw) and found.by_section:
+        if found.by_section:
             if not self.of_section:
                 raise self.refuse(obj, value, "it has no section; give a law of the frequency alone, or use a beam")
             if not any(map(found.acts_on, mechanisms or self.mechanisms)):
@@ -104,7 +107,7 @@ def as_data(value: Factor | ByMechanism) -> Any:
     """A loss as numbers and names, for files; ModelError for what none can hold."""
     if isinstance(value, ByMechanism):
         return {name: as_data(x) for name, x in value.items()}
-    return value.data() if isinstance(value, LossLaw) else value
+    return value if isinstance(value, float) else value.data()
 
 
 def temperature() -> Real:

@@ -11,11 +11,11 @@ from ..numerics.law_functions import rotation_vector
 from ..pose import Pose
 from .cautions import MOST_STRAIN, MOST_TURN, Worst
 from .line import Line, near_whole_turn
-from .loss_laws import LossSection
 from .losses import Loss, temperature
 from .parameters import Flag, Real
 
 if TYPE_CHECKING:
+    from .loss_laws import LossSection
     from .material import Material
 
 
@@ -105,6 +105,8 @@ class Wire(Line):
         """
         r = self.radius
         surface = {"axial": 2.0 / r, "torsion": 4.0 / r}
+        from .loss_laws import LossSection  # importing mse should not wait for laws
+
         return LossSection(self.young_modulus, 0.0, self.temperature, tension / (np.pi * r**2), True, {}, surface)
 
     def kernel_parameters(self):

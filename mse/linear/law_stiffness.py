@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ..elements.loss_laws import NEGATIVE, LossLaw, factor_of
+from ..elements.loss_laws import NEGATIVE, Factor, LossLaw, factor_of
 from ..errors import ModelError
 from ..numerics.precision import NOTHING
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .stiffness_parts import StiffnessParts
 
 Label = tuple[str, str]
-Factor = float | LossLaw
 
 # Of a frequency, for slopes: they are right to its square, and Newton's method needs less.  With a hundredth and a hundred times
 # of it tests/linear/test_law_stiffness.py passes.

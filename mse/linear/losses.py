@@ -9,8 +9,7 @@ import numpy as np
 
 from ..elements import losses
 from ..elements.base import MObject
-from ..elements.loss_laws import EXPECTED, NEGATIVE, LossLaw
-from ..elements.losses import LossGiven
+from ..elements.loss_laws import EXPECTED, NEGATIVE, LossGiven, LossLaw, as_law
 from ..elements.records import GRAVITY, LOADED
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..validation.arguments import mapping, real, refusal, shown
@@ -121,7 +120,7 @@ def _given(model: LinearModel, key: str | Label, eta: LossGiven) -> Factor:
     """A loss factor or law from what a user gives; laws that follow from a section have none here."""
     what = f"loss of {_spelled(key)}"
     try:
-        found = losses.as_law(eta)
+        found = as_law(eta)
     except ModelError as error:
         raise ModelError(f"{model.name}: {what}: {error}") from None
     if found is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..analysis.time.step_loop import StepLoop
     from ..control.closed import ClosedModel
     from ..control.links import Loops
-    from ..elements.losses import LossGiven
+    from ..elements.loss_laws import LossGiven
     from ..progress.reports import Progress
     from .linear_model import LinearModel
 

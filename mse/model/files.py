@@ -16,7 +16,6 @@ import numpy as np
 
 from ..elements import losses
 from ..elements.base import Frame, MObject, class_name
-from ..elements.loss_laws import LossLaw
 from ..elements.ports import Port
 from ..errors import FileError, ModelError, MseError, nearest_name
 from ..pose import Pose
@@ -79,7 +78,7 @@ def _unpack_pose(data: Any) -> Pose | None:
 def _pack_object(obj: MObject) -> dict:
     values = {}
     for name, value in obj.parameters.items():
-        if isinstance(value, LossLaw | losses.ByMechanism):
+        if isinstance(obj.declared_parameters[name], losses.Loss):
             try:
                 value = losses.as_data(value)
             except ModelError as error:

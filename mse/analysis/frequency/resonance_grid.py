@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ...declared import array, axis, names, scalar
 from ...display import Column, Table
-from ...elements.losses import Factor, LossGiven
+from ...elements.loss_laws import Factor, LossGiven
 from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors

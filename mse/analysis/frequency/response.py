@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, names
 from ...display import ROUNDING, Column, Table, scales, without_rounding
-from ...elements.losses import LossGiven
+from ...elements.loss_laws import LossGiven
 from ...errors import Interrupted, ModelError, UnknownNameError
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel

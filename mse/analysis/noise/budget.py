@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...declared import array, axis, labeled, names, scalar
 from ...display import Column, Table
-from ...elements.loss_laws import LossLaw
-from ...elements.losses import LossGiven
+from ...elements.loss_laws import LossGiven, LossLaw
 from ...errors import Interrupted, ModelError, UnknownNameError, nearest_name, warn
 from ...linear.linear_model import LinearModel
 from ...linear.losses import Factor, loss_factors
