@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..kernels.sizes import stiffness_terms
 from .read_only import read_only
 
 if TYPE_CHECKING:
@@ -104,6 +103,8 @@ def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
     displacements along three axes, or turns about them.  If only the sum is known, any coordinate of a body may have rounding
     of the others: lever arms, no longer than one in scaled coordinates, turn stiffness along one into stiffness along another.
     """
+    from ..kernels.sizes import stiffness_terms  # elements need the constants of this file, and no kernel of it
+
     return _TERM * EPS * stiffness_terms(k.data, k.indices, k.indptr, group)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
-from ..numerics.options import SIZES
 from ..numerics.reals import real_array
 from .arguments import LARGEST, refusal
 
@@ -222,6 +221,7 @@ def _negative_dense(scaled: np.ndarray) -> str | None:
 
 def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray, factors: Factors | None) -> str | None:
     from ..numerics.factor import Factor, Factors
+    from ..numerics.options import SIZES
     from ..numerics.sparse_tools import row_sizes, scaled_both, start_vector, symmetric_columns
 
     scaled, n = scaled_both(symmetric_columns(matrix), scale), len(scale)
