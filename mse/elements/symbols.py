@@ -266,8 +266,8 @@ def _called(variable: Expression) -> str:
 def _sympified(given: Any) -> Expression | None:
     """What SymPy makes of an argument; None if that is no expression."""
     try:
-        found = sympy().sympify(given)
-    except Exception:  # of a user's own class, or a text that is no formula
+        found = sympy().sympify(given, strict=True)  # a text would be run as Python code
+    except Exception:  # of a user's own class, or a text
         return None
     return found if isinstance(found, sympy().Expr) else None
 

@@ -299,6 +299,7 @@ def test_what_cannot_be_a_law_is_refused_by_name(wrong, words):
         ({"coordinates": [q**2]}, r"coordinates contain q\(t\)\*\*2; expected SymPy's coordinates"),
         ({"coordinates": {q: "rad"}}, r"coordinate q\(t\) is 'rad'; expected one of mse.coordinate\(\)"),
         ({"V": [q]}, r"V is \[q\(t\)\]; expected an expression of SymPy"),
+        ({"V": "1/0"}, "V is '1/0'; expected an expression of SymPy"),
         ({"T": lambda: 1.0}, "T is <function.*; expected an expression of SymPy"),
         ({"forces": [q]}, r"forces is \[q\(t\)\]; expected forces by coordinate"),
         ({"forces": {q: None}}, r"force on q\(t\) is None; expected an expression"),
