@@ -20,9 +20,10 @@ from ...numerics.precision import EPS, left_by_rounding
 from ..modes.zero import faked_stiffness
 from .additions import Moved
 
-# Entries up to which a dense matrix is used; the responses do not depend on it
+# Entries up to which a dense matrix is used: with none, chains of 12 and 40 bodies on an actuator take a third longer, and with
+# a million, 100 hinges of which all is read take three times as long.  The responses do not depend on it
 # (tests/analysis/frequency/test_equations.py::test_held_coordinates_are_kept_sparse_or_not).
-_FEW = 1e6
+_FEW = 1e4
 _SMALL_DIAGONAL = (
     EPS**0.5
 )  # relative to the largest entry of the row: scaling by a smaller diagonal would lose half the digits
