@@ -42,6 +42,11 @@ class Polynomial(NamedTuple):
     def T(self) -> Polynomial:
         return Polynomial(self.k.T, self.c.T, self.m.T, None if self.laws is None else self.laws.T)
 
+    def times(self, basis: sp.csr_matrix) -> Polynomial:
+        """Of other coordinates, whose motions are the columns of ``basis``."""
+        laws = None if self.laws is None else self.laws.times(basis)
+        return Polynomial(self.k @ basis, self.c @ basis, self.m @ basis, laws)
+
     def scaled(self, by: np.ndarray) -> Polynomial:
         """With rows times numbers (rows,)."""
         rows = sp.diags(by, format="csr")
@@ -61,6 +66,10 @@ class MembersAdd(NamedTuple):
 
     moved: list[Moved]
     change: Callable[[np.ndarray], list[np.ndarray]]
+
+    def times(self, basis: sp.csr_matrix) -> MembersAdd:
+        """In other coordinates: the members' own are single ones in ``basis``, too."""
+        return self._replace(moved=[m._replace(on=basis[m.on].indices) for m in self.moved])
 
 
 class Equations:

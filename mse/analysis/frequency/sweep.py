@@ -21,7 +21,7 @@ from .equations import MembersAdd, Polynomial
 from .law_terms import AtFrequencies, LawTerms
 from .pieces import shared
 from .readings import Readings
-from .stiffening import Stiffened, Stiffening, in_short_rows
+from .stiffening import Stiffened, Stiffening, in_short_rows, without_lone
 
 # Allowed error of the eliminated Z relative to its entries: with a hundred times this a wrong entry passes, with a hundredth good
 # ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
@@ -87,9 +87,15 @@ class Sweep:
         self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial, members: MembersAdd | None = None,
         multipliers: int = 0, readings: Readings | None = None,
     ):  # fmt: skip
-        self.name, self._readings = name, readings
+        self.name, self._held = name, multipliers > 0
         if multipliers:
+            basis = without_lone(matrix, drive, read, multipliers, members)
+            if basis is not None:
+                multipliers -= (matrix.k.shape[0] - basis.shape[1]) // 2
+                matrix, drive, read = matrix.times(basis).T.times(basis).T, drive.T.times(basis).T, read.times(basis)
+                members, readings = (x and x.times(basis) for x in (members, readings))
             matrix, drive, read, multipliers, sums = in_short_rows(matrix, drive, read, multipliers)
+        self._readings = readings
         n = self.size = matrix.k.shape[0]
         inputs, outputs = drive.k.shape[1], read.k.shape[0]
         self._shape, self._turned = (outputs, inputs), outputs < inputs and readings is None
@@ -131,10 +137,8 @@ class Sweep:
         if multipliers:
             self._stiffening.place(self.elimination, first, rows)
         self._values = values[self.elimination.entries]
-        if self._keep:
-            self._read = self._substituted(reading)
-        else:
-            self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._read = self._substituted(reading) if self._keep else nothing
         # per frequency
         self._entries = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border
         self._bytes = WIDTH * (16 * self._entries + 8 * (0 if readings is None else len(readings.first)))  # of a group
@@ -299,7 +303,7 @@ class Sweep:
     @property
     def _allowed(self) -> float:
         """Relative error up to which a known answer passes."""
-        return _FORWARD if self._stiffening is None else _FORWARD_STIFFENED
+        return _FORWARD_STIFFENED if self._held else _FORWARD
 
     def cycles(self, frequencies: int) -> float:
         """Rough number of processor cycles for so many frequencies."""
