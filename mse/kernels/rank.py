@@ -11,9 +11,9 @@ from .jit import compiled
 def alone(indptr, indices, data, threshold, pivot, count, rows, waiting):
     """Pivot columns of rows (m,) with a column that no other row has, once such rows are taken away, in ``pivot``.
 
-    These rows depend on no others and need no elimination.  Pivots are at least ``threshold`` times the largest entry of the row.
-    ``count``, ``rows`` and ``waiting`` (columns,) are room for the rows left by column, the sum of their numbers, and the columns
-    with one row left.
+    These rows depend on no others and need no elimination.  The pivot is the first such column whose entry is at least
+    ``threshold`` times the largest of the row.  ``count``, ``rows`` and ``waiting`` (columns,) are room for the rows left by
+    column, the sum of their numbers, and the columns with one row left; a column that starts with a count is none of these.
     """
     for row in range(len(pivot)):
         for k in range(indptr[row], indptr[row + 1]):
@@ -29,15 +29,17 @@ def alone(indptr, indices, data, threshold, pivot, count, rows, waiting):
         c = waiting[left]
         if count[c] != 1:
             continue
-        row = rows[c]
-        largest = own = 0.0
+        row, chosen = rows[c], -1
+        largest = 0.0
         for k in range(indptr[row], indptr[row + 1]):
             largest = max(largest, abs(data[k]))
-            if indices[k] == c:
-                own = abs(data[k])
-        if own == 0.0 or own < threshold * largest:
+        for k in range(indptr[row], indptr[row + 1]):
+            c = indices[k]
+            if count[c] == 1 and abs(data[k]) >= threshold * largest > 0.0 and (chosen < 0 or c < chosen):
+                chosen = c
+        if chosen < 0:
             continue
-        pivot[row] = c
+        pivot[row] = chosen
         for k in range(indptr[row], indptr[row + 1]):
             c = indices[k]
             count[c] -= 1

@@ -70,7 +70,8 @@ class JointRows:
         if not slopes.shape[0]:
             return
         scaled, _, length = normalized((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
-        found = rank(scaled)
+        # coordinates of bodies stay named by the first along a mechanism
+        found = rank(scaled, any_pivots=slice(6 * (wp._topology.units - 1), n))
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
         # redundant reactions are shared as at the working point: least squares, torques divided by an arm

@@ -343,7 +343,11 @@ class TransformedParts(StiffnessParts):
 
     def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
         self._parts, self._t = parts, t
-        self.labels, self.size, self.quantity = parts.labels, t.shape[1], parts.quantity
+        self.size, self.quantity = t.shape[1], parts.quantity
+
+    @property
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        return self._parts.labels
 
     @cached_property
     def _storing(self) -> set[tuple[str, str]]:
@@ -377,8 +381,11 @@ class JoinedParts(StiffnessParts):
     """The parts of two kinds on the same coordinates, with different labels."""
 
     def __init__(self, first: StiffnessParts, second: StiffnessParts):
-        self._both = first, second
-        self.labels, self.size = first.labels + second.labels, first.size
+        self._both, self.size = (first, second), first.size
+
+    @cached_property
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        return (*self._both[0].labels, *self._both[1].labels)
 
     def _list(self) -> Entries:
         (part, *first), (other, *second) = (parts.entries() for parts in self._both)
@@ -386,8 +393,9 @@ class JoinedParts(StiffnessParts):
         return tuple(np.concatenate(pair) for pair in pairs)
 
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
-        count = len(self._both[0])
-        shares = (None, None) if weights is None else (weights[:count], weights[count:])
+        shares = None, None
+        if weights is not None:
+            shares = np.split(weights, [len(self._both[0])])
         first, second = (parts._total(share) for parts, share in zip(self._both, shares, strict=True))
         return (first + second).tocsr()
 

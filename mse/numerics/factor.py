@@ -445,7 +445,7 @@ class ConstrainedFactor:
     @cached_property
     def freedoms(self) -> int:
         """Dimension of the space."""
-        return self._matrix.shape[0] - len(rank(self._constraints, any_pivots=True).independent)
+        return self._matrix.shape[0] - len(rank(self._constraints, any_pivots=slice(None)).independent)
 
     @property
     def positive_definite(self) -> bool:

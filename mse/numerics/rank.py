@@ -96,11 +96,11 @@ def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.nda
     return (read - sp.csr_matrix(shares.T) @ squares.T).tocsr()
 
 
-def rank(slopes: sp.csr_matrix, block: int = 6, *, any_pivots: bool = False) -> Rank:
+def rank(slopes: sp.csr_matrix, block: int = 6, *, any_pivots: slice | None = None) -> Rank:
     """Find the rank of slopes (m, n) with rows of unit length; columns belong to blocks, such as the six of a body.
 
-    The pivot of a row is the first column that may be one, along the blocks.  With ``any_pivots``, a row that has a column for
-    itself takes that one and needs no elimination: the rows of a long circuit would fill in.
+    The pivot of a row is the first column that may be one, along the blocks.  A row that has one of the columns ``any_pivots``
+    for itself takes that one and needs no elimination: the rows of a long circuit would fill in.
     """
     m, n = slopes.shape
     if m == 0:
@@ -111,12 +111,14 @@ def rank(slopes: sp.csr_matrix, block: int = 6, *, any_pivots: bool = False) -> 
         slopes = slopes.copy()
         slopes.sum_duplicates()
     pivot = np.full(m, -1, dtype=np.int64)
-    if any_pivots:
+    if any_pivots is not None:
         first, columns, room = (
             slopes.indptr.astype(np.int64),
             slopes.indices.astype(np.int64),
             np.zeros((3, n), dtype=np.int64),
         )
+        room[0] = m + 1  # too many to be alone
+        room[0, any_pivots] = 0
         alone(first, columns, slopes.data, _THRESHOLD, pivot, *room)
     rest = np.flatnonzero(pivot < 0)
     if len(rest):

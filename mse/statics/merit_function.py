@@ -417,7 +417,9 @@ class MeritFunction:
         slopes, residual = here.slopes, here.residual
         rows, _, length = normalized(on_pattern(slopes, slopes.data / self.scale[slopes.indices]), residual)
         weight = self.assembly.constraint_weights(joint_arm(self.topology, here.configuration.o), length)
-        found = weight * rank(rows, any_pivots=True).weighted(weight * length).shortest(point.multipliers / weight)
+        found = weight * rank(rows, any_pivots=slice(None)).weighted(weight * length).shortest(
+            point.multipliers / weight
+        )
         k = here.with_reactions(point.stiffness, found - point.multipliers)
         return replace(point, multipliers=found, stiffness=k)
 

@@ -20,9 +20,10 @@ from ...numerics.precision import EPS, left_by_rounding
 from ..modes.zero import faked_stiffness
 from .additions import Moved
 
-# Entries up to which a dense matrix is used; the responses do not depend on it
+# Entries up to which a dense matrix is used: with none, chains of 12 and 40 bodies on an actuator take a third longer, and with
+# a million, 100 hinges of which all is read take three times as long.  The responses do not depend on it
 # (tests/analysis/frequency/test_equations.py::test_held_coordinates_are_kept_sparse_or_not).
-_FEW = 1e6
+_FEW = 1e4
 _SMALL_DIAGONAL = (
     EPS**0.5
 )  # relative to the largest entry of the row: scaling by a smaller diagonal would lose half the digits
@@ -40,6 +41,11 @@ class Polynomial(NamedTuple):
     @property
     def T(self) -> Polynomial:
         return Polynomial(self.k.T, self.c.T, self.m.T, None if self.laws is None else self.laws.T)
+
+    def times(self, basis: sp.csr_matrix) -> Polynomial:
+        """Of other coordinates, whose motions are the columns of ``basis``."""
+        laws = None if self.laws is None else self.laws.times(basis)
+        return Polynomial(self.k @ basis, self.c @ basis, self.m @ basis, laws)
 
     def scaled(self, by: np.ndarray) -> Polynomial:
         """With rows times numbers (rows,)."""
@@ -60,6 +66,10 @@ class MembersAdd(NamedTuple):
 
     moved: list[Moved]
     change: Callable[[np.ndarray], list[np.ndarray]]
+
+    def times(self, basis: sp.csr_matrix) -> MembersAdd:
+        """In other coordinates: the members' own are single ones in ``basis``, too."""
+        return self._replace(moved=[m._replace(on=basis[m.on].indices) for m in self.moved])
 
 
 class Equations:

@@ -18,6 +18,10 @@ class Readings(NamedTuple):
     rows: sp.csr_matrix
     first: np.ndarray
 
+    def times(self, basis: sp.csr_matrix) -> Readings:
+        """Of other coordinates, whose motions are the columns of ``basis``."""
+        return self._replace(rows=(self.rows @ basis).tocsr())
+
     def known(self, place: np.ndarray, x: np.ndarray, scale: np.ndarray) -> Squared:
         """The readings with coordinates at ``place``, and their values for known x (n, p) of sizes ``scale`` (n, p)."""
         rows = self.rows

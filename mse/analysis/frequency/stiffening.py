@@ -1,4 +1,7 @@
-"""Equations with multipliers, ``[[Z, A^T], [A, 0]]``, stiffened along A so that elimination without pivoting is accurate."""
+"""Equations with multipliers, ``[[Z, A^T], [A, 0]]``, with fewer of them, and stiffened along A.
+
+Elimination without pivoting is accurate then.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,59 @@ import scipy.sparse as sp
 
 from ...numerics.constraint_rows import constraint_stiffness
 from ...numerics.ordering import Elimination
-from .equations import Polynomial
+from .equations import MembersAdd, Polynomial
 
 # Entries of a row of constraints that is taken as it is, and of the sums that a longer one is made of; joints have up to 12.  A
 # star of 600 branches takes 0.1 s with 6 to 24, 0.15 s with 48
 # (tests/analysis/frequency/test_stiffening.py::test_a_star_of_branches_at_one_source_is_swept_in_linear_work).
 _LONGEST = 24
+# Share of the constraints that must have a coordinate for themselves for another basis to be worth its products: 4 of the 3,000
+# constraints of 600 hinges have one, and a response takes 8 % longer if they are used, that of 100 hinges 18 %.
+_WORTH = 0.1
 # Of the stiffness that other constraints get: sums get stiffness from their terms as soon as these are eliminated.  With 1 the
 # response of that star loses a digit; from 1e-2 to 1e-5 it loses none
 # (tests/analysis/frequency/test_stiffening.py::test_a_star_of_branches_at_one_source_is_swept_in_linear_work).
 _OF_SUMS = 1e-3
+
+
+def without_lone(
+    matrix: Polynomial, drive: Polynomial, read: Polynomial, count: int, members: MembersAdd | None
+) -> sp.csr_matrix | None:
+    """A basis (n, k) of motions that some of the ``count`` constraints allow; None where these are few.
+
+    Some coordinates occur in one constraint alone and are coupled to no other coordinate, such as the charge of a capacitor from
+    a node to earth.  The constraint gives such a coordinate by others: its terms act on them, as stiffening would, and neither
+    the coordinate nor the multiplier is left.  Constraints that are driven, or whose multipliers are read, stay.
+    """
+    n = matrix.k.shape[0] - count
+    rows = sp.csr_matrix(matrix.k[n:, :n]).real
+    rows.eliminate_zeros()
+    lengths, size = np.diff(rows.indptr), np.abs(rows.data)
+    of, largest = np.repeat(np.arange(count), lengths), np.zeros(count)
+    np.maximum.at(largest, of, size)
+    alone = np.bincount(rows.indices, minlength=n) == 1
+    # no entry is larger, so that errors of the others do not grow
+    fits = alone[rows.indices] & (lengths <= _LONGEST)[of] & (size == largest[of])
+    if np.count_nonzero(fits) < _WORTH * count:
+        return None
+    for a in matrix[:3]:
+        row, column = sp.csr_matrix(a[:n, :n]).nonzero()
+        alone[row[row != column]] = False
+    if matrix.laws is not None:
+        alone[matrix.laws.row[matrix.laws.row < n]] = False
+    for moved in () if members is None else members.moved:
+        alone[moved.on] = False
+    free = np.ones(count, dtype=bool)
+    for a in (*drive.T[:3], *read[:3]):
+        free[a[:, n:].nonzero()[1]] = False
+    chosen = np.flatnonzero(fits & alone[rows.indices] & free[of])
+    chosen = chosen[np.unique(of[chosen], return_index=True)[1]]
+    lone, by = rows.indices[chosen], of[chosen]
+    follow = sp.csr_matrix((-1.0 / rows.data[chosen], (lone, by)), shape=(n + count, count)) @ rows
+    stay = np.ones(n + count, dtype=bool)
+    stay[lone] = stay[n + by] = False
+    single = sp.identity(n + count, format="csr")
+    return (single + follow @ single[:n])[:, stay].tocsr()
 
 
 def in_short_rows(

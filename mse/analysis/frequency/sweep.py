@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import ModelError
-from ...kernels import fronts as symbolic
 from ...kernels.ldl import BLOCK, Changes, Squared, Terms, sweep
 from ...kernels.vector_ir import WIDTH, aligned
 from ...numerics.options import SIZES
@@ -18,11 +16,12 @@ from ...numerics.ordering import cheapest
 from ...numerics.precision import EPS
 from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
+from .bordered import gathered, known_products
 from .equations import MembersAdd, Polynomial
 from .law_terms import AtFrequencies, LawTerms
 from .pieces import shared
 from .readings import Readings
-from .stiffening import Stiffened, Stiffening, in_short_rows
+from .stiffening import Stiffened, Stiffening, in_short_rows, without_lone
 
 # Allowed error of the eliminated Z relative to its entries: with a hundred times this a wrong entry passes, with a hundredth good
 # ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
@@ -88,9 +87,15 @@ class Sweep:
         self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial, members: MembersAdd | None = None,
         multipliers: int = 0, readings: Readings | None = None,
     ):  # fmt: skip
-        self.name, self._readings = name, readings
+        self.name, self._held = name, multipliers > 0
         if multipliers:
+            basis = without_lone(matrix, drive, read, multipliers, members)
+            if basis is not None:
+                multipliers -= (matrix.k.shape[0] - basis.shape[1]) // 2
+                matrix, drive, read = matrix.times(basis).T.times(basis).T, drive.T.times(basis).T, read.times(basis)
+                members, readings = (x and x.times(basis) for x in (members, readings))
             matrix, drive, read, multipliers, sums = in_short_rows(matrix, drive, read, multipliers)
+        self._readings = readings
         n = self.size = matrix.k.shape[0]
         inputs, outputs = drive.k.shape[1], read.k.shape[0]
         self._shape, self._turned = (outputs, inputs), outputs < inputs and readings is None
@@ -112,7 +117,7 @@ class Sweep:
         if multipliers:
             self._stiffening = Stiffening(matrix, drive, read, multipliers, sums)
             patterns.append(self._stiffening.pattern())
-        first, rows, values = self._all = _gathered(
+        first, rows, values = self._all = gathered(
             [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n, patterns
         )
         self.dtype = complex if np.any(values[:, 1:3]) or pieces else float
@@ -132,13 +137,10 @@ class Sweep:
         if multipliers:
             self._stiffening.place(self.elimination, first, rows)
         self._values = values[self.elimination.entries]
-        if self._keep:
-            self._read = self._substituted(reading)
-        else:
-            self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
-        self._entries = (
-            self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border
-        )  # per frequency
+        nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._read = self._substituted(reading) if self._keep else nothing
+        # per frequency
+        self._entries = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border
         self._bytes = WIDTH * (16 * self._entries + 8 * (0 if readings is None else len(readings.first)))  # of a group
         self._sizes = self._row_sizes(n - multipliers)
 
@@ -252,16 +254,16 @@ class Sweep:
             size = stiffened.sizes
         scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         x = scale * _signs(n)[:, None]
-        product, magnitude, square = self._products(x, scale)
+        product, total, sizes, squares = known_products(self._all, self._few + self._many, x, scale)
         if stiffened is not None:
             held = len(self._sizes)
             product[:, :held, 0] += stiffened.forces(x)
-            magnitude[:, :held, 0] += stiffened.magnitudes(scale)
+            total[:, 0] += np.einsum("np,pn->p", scale[:held], stiffened.magnitudes(scale))
         right = np.empty((len(starts), n, 4))
         right[:, self.elimination.place] = product[:, :n]
         own = np.einsum("np,pnk->pk", x, product[:, :n])[:, None]
-        total = np.einsum("np,pnk->pk", scale, magnitude[:, :n])[:, None]
         answers = np.concatenate([own, product[:, n:]], axis=1)
+        sizes = np.concatenate([total[:, None], sizes], axis=1)
         changes, terms, products = None, None, []
         if blocks is not None:
             products.append(blocks.known(x, scale, by_frequency, self._few + self._many))
@@ -270,30 +272,8 @@ class Sweep:
             more, values = laws.known(x, scale, by_frequency, self._few + self._many)
             products.append(more)
             terms = laws.terms(values)
-        sizes = np.concatenate([total, magnitude[:, n:]], axis=1)
         squared = None if self._readings is None else self._readings.known(self.elimination.place, x, scale)
-        square = square[:, n:]
-        return _Known(part, right, answers, sizes, square, products, blocks, changes, laws, terms, stiffened, squared)
-
-    def _products(self, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all matrices, for x and s (n, p).
-
-        The last axis is k, c, m; magnitudes of k are those of its complex values.
-        """
-        first, rows, values = self._all
-        # the four coefficients of an entry are in successive rows, so that one product serves all
-        at = (4 * rows[:, None] + np.arange(4)).ravel()
-        shape = 4 * (self.size + self._few + self._many), self.size
-        pattern = sp.csc_matrix((values.ravel(), at, 4 * first), shape=shape)
-
-        def times(entries: np.ndarray, by: np.ndarray) -> np.ndarray:
-            pattern.data = entries.ravel()
-            return (pattern @ by).T.reshape(by.shape[1], -1, 4)
-
-        sizes = np.abs(values)
-        sizes[:, 0], sizes[:, 1] = np.sqrt(values[:, 0] ** 2 + values[:, 1] ** 2), 0.0
-        each = [0, 2, 3]
-        return times(values, x), times(sizes, scale)[:, :, each], times(sizes**2, scale**2)[:, :, each]
+        return _Known(part, right, answers, sizes, squares, products, blocks, changes, laws, terms, stiffened, squared)
 
     def _checked(
         self, rates: np.ndarray, known: _Known, of: np.ndarray, answers: np.ndarray, own: np.ndarray
@@ -323,7 +303,7 @@ class Sweep:
     @property
     def _allowed(self) -> float:
         """Relative error up to which a known answer passes."""
-        return _FORWARD if self._stiffening is None else _FORWARD_STIFFENED
+        return _FORWARD_STIFFENED if self._held else _FORWARD
 
     def cycles(self, frequencies: int) -> float:
         """Rough number of processor cycles for so many frequencies."""
@@ -445,45 +425,6 @@ def _signs(n: int) -> np.ndarray:
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=n)
     signs.flags.writeable = False  # shared by all callers
     return signs
-
-
-def _gathered(
-    pieces: Sequence[tuple[int, Polynomial]],
-    height: int,
-    width: int,
-    patterns: Sequence[tuple[np.ndarray, np.ndarray]] = (),
-):
-    """Entries by columns of stacked matrices, each from its first row on; see :func:`symbolic.gathered`.
-
-    The places of ``patterns`` (rows and columns) are included, whatever is there.
-    """
-    rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
-    for start, polynomial in pieces:
-        for kind, a in zip((0, 2, 3), polynomial[:3], strict=True):
-            if sp.issparse(a):
-                if not a.nnz:
-                    continue
-                a = a if a.format in ("csr", "csc") else a.tocsr()
-                # as tocoo(), but without its checks, which take longer than solving a small model
-                at = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr)), a.indices
-                at, data = at if a.format == "csr" else at[::-1], a.data
-            else:
-                at = np.nonzero(a)
-                data = a[at]
-            for number, part in ((kind, data.real), (1, data.imag)) if np.iscomplexobj(data) else ((kind, data),):
-                rows.append(at[0] + start)
-                columns.append(at[1])
-                values.append(part)
-                kinds.append(np.full(len(part), number, dtype=np.int8))
-    if not patterns:
-        return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
-    more, there = (np.concatenate(a) for a in zip(*patterns, strict=True))
-    # tiny instead of zero, since zeros would be left out; they change no sum
-    every = more, there, np.zeros(len(more), dtype=np.int8), np.full(len(more), _TINY)
-    found = (np.concatenate([*a, b]) for a, b in zip((rows, columns, kinds, values), every, strict=True))
-    first, rows, values = symbolic.gathered(*found, height, width)
-    values[np.abs(values) <= len(more) * _TINY] = 0.0
-    return first, rows, values
 
 
 def _magnitude(sizes: np.ndarray, w: np.ndarray) -> np.ndarray:

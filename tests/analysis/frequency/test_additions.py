@@ -12,6 +12,8 @@ from scipy.interpolate import CubicSpline
 import mse
 from mse import Pose
 from mse.analysis.frequency import response as module
+from mse.analysis.frequency import sweep
+from mse.analysis.frequency.stiffening import without_lone
 from mse.elements.exact_beam import ExactSegment
 from mse.numerics.options import SIZES
 
@@ -162,6 +164,32 @@ def test_a_table_between_a_coil_and_what_it_moves_leaves_no_signs(monkeypatch):
     assert coil.mirror is not None
     assert model.mirror is None
     np.testing.assert_allclose(model.frequency_response(F).values, dense(model, F), rtol=1e-10)
+
+
+def test_charges_of_one_junction_beside_tables_and_losses_with_a_law(monkeypatch):
+    """A coil on a chain of bodies, before resistors in a row with a capacitor behind each: against independent coordinates."""
+    s, far = chain(3), "coil.+"
+    coil = s.add(mse.VoiceCoil("coil", bl=3.0, resistance=2.0, inductance=1e-2))
+    s.clamp(s.ground, coil.frame(0))
+    s.clamp(s["body2"].frame(0), coil.frame(1))
+    earth = [s.earth, "coil.-"]
+    for k in range(8):
+        s.add(mse.Resistor(f"r{k}", resistance=1.0 + k))
+        s.add(mse.Capacitor(f"c{k}", capacitance=0.02))
+        s.connect(far, f"r{k}.+")
+        s.connect(f"r{k}.-", f"c{k}.+")
+        far = f"r{k}.-"
+        earth.append(f"c{k}.-")
+    s.connect(*earth)
+    linear = s.find_working_point().linearize()
+    loss = {"bushing1": mse.Zener(0.3, 1.0)}
+
+    expected, bases = linear.frequency_response(F, loss=loss).values, []
+    monkeypatch.setattr(SIZES, "dense", 0)
+    monkeypatch.setattr(sweep, "without_lone", lambda *given: bases.append(without_lone(*given)) or bases[-1])
+    agree(linear.frequency_response(F, loss=loss).values, expected, 1e-10)
+    (basis,) = bases
+    assert basis.shape[0] - basis.shape[1] == 2 * 8  # a charge and a multiplier of each capacitor
 
 
 # -- one fiber, exact and as a table ----------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ import mse
 import mse.analysis.frequency.response
 from mse import Pose
 from mse.analysis.frequency.equations import Polynomial
+from mse.analysis.frequency.readings import Readings
 from mse.analysis.frequency.stiffening import balanced
 from mse.analysis.frequency.sweep import Sweep
 from mse.numerics.options import SIZES
@@ -263,3 +266,94 @@ def test_sums_of_long_rows_hold_what_the_rows_hold():
     right = np.array([b.T @ np.linalg.solve(k - x**2 * m, b) for x in w])
     np.testing.assert_allclose(values, right, rtol=1e-9, atol=1e-11 * np.abs(right).max())
     assert sweep.elimination.fronts.largest < 100
+
+
+def lone_coordinates(seed: int) -> tuple[Polynomial, np.ndarray, int]:
+    """Masses in a row, and 40 constraints of 2 to 5 of them with 1 or 2 further coordinates each.
+
+    Returns also the numbers of the further coordinates, and that of the constraints.
+    """
+    rng = np.random.default_rng(seed)
+    masses, count = 60, 40
+    own = rng.integers(1, 3, count)
+    of = np.repeat(np.arange(count), own)
+    n = masses + len(of)
+    rows = np.zeros((count, n))
+    for row in rows:
+        on = rng.choice(masses, rng.integers(2, 6), replace=False)
+        row[on] = rng.choice([-1.0, 1.0], len(on))
+    rows[of, masses + np.arange(len(of))] = rng.choice([-1.0, 1.0], len(of))
+    stretch = np.eye(masses) - np.eye(masses, k=-1)
+    found = []
+    some = rng.integers(0, 2, len(of)) | (np.diff(of, prepend=-1) == 0)  # others have no terms of their own
+    for scale in (10.0, 0.1, 1.0):
+        whole = np.zeros((n + count, n + count))
+        whole[:masses, :masses] = stretch.T @ np.diag(scale * rng.uniform(0.5, 2.0, masses)) @ stretch
+        np.fill_diagonal(whole[masses:n, masses:n], scale * rng.uniform(0.5, 2.0, len(of)) * some)
+        found.append(whole)
+    found[0][n:, :n], found[0][:n, n:] = rows, rows.T
+    return Polynomial(*(sp.csr_matrix(a) for a in found)), masses + np.arange(len(of)), count
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("many", [False, True], ids=["in the border", "substituted back"])
+def test_coordinates_of_one_constraint_are_given_by_the_others(seed, many):
+    """Driven and read at such coordinates, at driven constraints, and at multipliers: against dense matrices with all of them."""
+    matrix, lone, count = lone_coordinates(seed)
+    size = matrix.k.shape[0]
+    n = size - count
+    pick = sp.identity(size, format="csr")
+    drive = Polynomial(*(pick[:, [3, lone[0], lone[-1], n + 7]] * a for a in (1.0, 0.2, 0.1)))
+    at = range(n + 1) if many else [0, lone[0], lone[3], n + 5]
+    read = Polynomial(*(pick[list(at)] * a for a in (1.0, 0.3, 0.05)))
+    w = np.geomspace(0.1, 10.0, 24)
+    sweep = Sweep("lone", matrix, drive, read, None, count)
+    found, good = sweep(w)
+    expected = read.at(w) @ np.linalg.solve(matrix.at(w), drive.at(w))
+    assert good.all()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+    # neither such a coordinate nor a multiplier is left of the constraints that are neither driven nor read
+    assert sweep.size == size - 2 * (count - 2)
+
+
+def test_squares_of_lone_coordinates_are_added_up():
+    matrix, lone, count = lone_coordinates(0)
+    size = matrix.k.shape[0]
+    pick = sp.identity(size, format="csr")
+    one = Polynomial(*(pick[[lone[1]]] * a for a in (1.0, 0.0, 0.0)))
+    rows = sp.csr_matrix(pick[lone] + 0.5 * pick[lone - 7])
+    w, sums = np.geomspace(0.1, 10.0, 24), np.empty((2, 24))
+    sweep = Sweep("lone", matrix, one.T, one, None, count, Readings(rows, np.array([0, 5, len(lone)])))
+    _, good = sweep(w, sums=sums)
+    squares = np.abs(rows.toarray() @ np.linalg.solve(matrix.at(w), one.T.at(w)))[:, :, 0] ** 2
+    assert good.all()
+    np.testing.assert_allclose(sums, [squares[:, :5].sum(axis=1), squares[:, 5:].sum(axis=1)], rtol=1e-9)
+
+
+def test_long_ladders_take_little_memory():
+    """A section has two charges and a multiplier: 6.8 kB of it where all three are swept, 2.0 kB where only one is."""
+    sections, f = 1200, np.geomspace(1.0, 1e4, 64)
+    s = mse.MSystem("ladder")
+    s.add(mse.VoltageSource("source"))
+    far, earth = "source.+", [s.earth, "source.-"]
+    for k in range(sections):
+        s.add(mse.Resistor(f"r{k}", resistance=10.0))
+        s.add(mse.Capacitor(f"c{k}", capacitance=1e-6))
+        s.connect(far, f"r{k}.+")
+        s.connect(f"r{k}.-", f"c{k}.+")
+        far = f"r{k}.-"
+        earth.append(f"c{k}.-")
+    s.connect(*earth)
+    model = s.find_working_point().linearize()
+    assert model.size == 2 * sections + 1
+    model.impedance("source", f[:2])  # compiles
+    tracemalloc.start()
+    found = model.impedance("source", f)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    y = 2j * np.pi * f * 1e-6
+    z = 10.0 + 1.0 / y
+    for _ in range(sections - 1):
+        z = 10.0 + 1.0 / (y + 1.0 / z)
+    np.testing.assert_allclose(found, z, rtol=1e-11)
+    assert peak < 3e3 * sections

@@ -1,0 +1,86 @@
+"""Matrices of the sweep, one above the other: their entries by columns, and their products with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...kernels import fronts as symbolic
+from .equations import Polynomial
+
+_TINY = np.finfo(float).tiny
+
+
+def gathered(
+    pieces: Sequence[tuple[int, Polynomial]],
+    height: int,
+    width: int,
+    patterns: Sequence[tuple[np.ndarray, np.ndarray]] = (),
+):
+    """Entries by columns of stacked matrices, each from its first row on; see :func:`symbolic.gathered`.
+
+    The places of ``patterns`` (rows and columns) are included, whatever is there.
+    """
+    rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
+    for start, polynomial in pieces:
+        for kind, a in zip((0, 2, 3), polynomial[:3], strict=True):
+            if sp.issparse(a):
+                if not a.nnz:
+                    continue
+                a = a if a.format in ("csr", "csc") else a.tocsr()
+                # as tocoo(), but without its checks, which take longer than solving a small model
+                at = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr)), a.indices
+                at, data = at if a.format == "csr" else at[::-1], a.data
+            else:
+                at = np.nonzero(a)
+                data = a[at]
+            for number, part in ((kind, data.real), (1, data.imag)) if np.iscomplexobj(data) else ((kind, data),):
+                rows.append(at[0] + start)
+                columns.append(at[1])
+                values.append(part)
+                kinds.append(np.full(len(part), number, dtype=np.int8))
+    if not patterns:
+        return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
+    more, there = (np.concatenate(a) for a in zip(*patterns, strict=True))
+    # tiny instead of zero, since zeros would be left out; they change no sum
+    every = more, there, np.zeros(len(more), dtype=np.int8), np.full(len(more), _TINY)
+    found = (np.concatenate([*a, b]) for a, b in zip((rows, columns, kinds, values), every, strict=True))
+    first, rows, values = symbolic.gathered(*found, height, width)
+    values[np.abs(values) <= len(more) * _TINY] = 0.0
+    return first, rows, values
+
+
+def known_products(
+    entries: tuple[np.ndarray, np.ndarray, np.ndarray], border: int, x: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Products of ``entries``, as :func:`gathered` has them, with x and s (n, p): Z (n, n) and so many ``border`` rows B below.
+
+    They are ``[Z, B] x`` (p, n + b, 4), ``s^T |Z| s`` (p, 3), and ``|B| s`` and ``|B|^2 s^2``, (p, b, 3) each.  The last axis is
+    k, c, m; magnitudes of k are those of its complex values.
+    """
+    first, rows, values = entries
+    n = len(x)
+    sizes = np.abs(values[:, [0, 2, 3]])
+    sizes[:, 0] = np.hypot(values[:, 0], values[:, 1])
+    inner, outer = np.flatnonzero(rows < n), np.flatnonzero(rows >= n)
+    columns = np.repeat(np.arange(n), np.diff(first))
+    total = (scale[rows[inner]] * scale[columns[inner]]).T @ sizes[inner]
+    below = _as_one(np.searchsorted(outer, first), rows[outer] - n, sizes[outer], border)
+    shares = _apart(below @ scale, 3)
+    below.data **= 2
+    squares = _apart(below @ scale**2, 3)
+    return _apart(_as_one(first, rows, values, n + border) @ x, 4), total, shares, squares
+
+
+def _as_one(first: np.ndarray, rows: np.ndarray, values: np.ndarray, height: int) -> sp.csc_matrix:
+    """Matrices (height, n) by columns, with k values of each entry (e, k), as one: k rows for each row of theirs."""
+    kinds = values.shape[1]
+    at = (kinds * rows[:, None] + np.arange(kinds)).ravel()
+    return sp.csc_matrix((values.ravel(), at, kinds * first), shape=(kinds * height, len(first) - 1))
+
+
+def _apart(products: np.ndarray, kinds: int) -> np.ndarray:
+    """Products (p, height, k) with k matrices, from those with the matrix that they are in."""
+    return products.T.reshape(products.shape[1], -1, kinds)
