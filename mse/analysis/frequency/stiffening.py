@@ -17,7 +17,8 @@ from .equations import MembersAdd, Polynomial
 # (tests/analysis/frequency/test_stiffening.py::test_a_star_of_branches_at_one_source_is_swept_in_linear_work).
 _LONGEST = 24
 # Share of the constraints that must have a coordinate for themselves for another basis to be worth its products: 4 of the 3,000
-# constraints of 600 hinges have one, and a response takes 8 % longer if they are used, that of 100 hinges 18 %.
+# constraints of 600 hinges have one, and a response takes 8 % longer if they are used, that of 100 hinges 18 %
+# (python benchmarks/run.py --only hinges).
 _WORTH = 0.1
 # Of the stiffness that other constraints get: sums get stiffness from their terms as soon as these are eliminated.  With 1 the
 # response of that star loses a digit; from 1e-2 to 1e-5 it loses none
