@@ -369,7 +369,7 @@ class Group:
 
     def _numbers(self, at: Configuration, part: slice) -> np.ndarray:
         """Parameters (E, P) of members for their kernel, with internal coordinates last where resting ones do not rest."""
-        if self.cls.resting and at.q[self.internal[part]].any():
+        if self.cls.resting and at.q.any() and at.q[self.internal[part]].any():
             return np.hstack([self.parameters[part], at.q[self.internal[part]]])
         return self.parameters[part]
 

@@ -103,9 +103,13 @@ class SearchState(NamedTuple):
         return _largest(step.p) <= SHORTER * self.history[-1].step
 
     def end_of(self, step: Step) -> Point:
-        """The end of a step; with its stiffness if that is cheap, or if the step will likely be accepted without correction."""
-        order = 2 if self.merit.is_small or self.straight or self.converges(step) else 1
-        return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(step))
+        """The end of a step; with its stiffness if that is cheap, or if the step will likely be accepted without correction.
+
+        A step that converges may be the last, so terms of the stiffness come with it.
+        """
+        last = self.converges(step)
+        order = 2 if self.merit.is_small or self.straight or last else 1
+        return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(step), terms=last)
 
     def begun(self) -> SearchState:
         """With its point in the history, before any step."""
