@@ -305,7 +305,10 @@ def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> tuple[sp.csc
     n = k.shape[0]
     if first == n:
         return no_columns(n), np.zeros(0, dtype=int)
-    numbers = first + np.flatnonzero(np.bincount(k.indices, k.data != 0.0, n)[first:] == 0.0)
+    without = np.ones(n, dtype=bool)
+    without[:first] = False
+    without[k.indices[k.data != 0.0]] = False
+    numbers = np.flatnonzero(without)
     if not len(numbers):
         return no_columns(n), numbers
     if allowed is None:

@@ -105,11 +105,11 @@ class SearchState(NamedTuple):
     def end_of(self, step: Step) -> Point:
         """The end of a step; with its stiffness if that is cheap, or if the step will likely be accepted without correction.
 
-        A step that converges may be the last, so terms of the stiffness come with it.
+        If it converges after a step without correction, it is likely the last, and terms of the stiffness come with it.
         """
-        last = self.converges(step)
-        order = 2 if self.merit.is_small or self.straight or last else 1
-        return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(step), terms=last)
+        converges, way = self.converges(step), self.attempt.method.way(step)
+        order = 2 if self.merit.is_small or self.straight or converges else 1
+        return self.merit.stepped(self.point, step.p, order, by=way, terms=self.straight and converges)
 
     def begun(self) -> SearchState:
         """With its point in the history, before any step."""
