@@ -48,6 +48,7 @@ _NEARLY = 10.0
 LEAST_RADIUS = SPACING
 
 
+@kept_by_point
 def balances_loads(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances to a fraction of the loads there."""
     return bool((np.abs(point.gradient) <= RESIDUAL * merit.balancing(point)).all())

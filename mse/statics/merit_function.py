@@ -265,7 +265,9 @@ class MeritFunction:
             return point
         here = self._at(point)
         found = here.total_with_terms(at_once=terms).stiffness
-        return replace(point, here=here, stiffness=here.with_reactions(found, point.multipliers))
+        new = replace(point, here=here, stiffness=here.with_reactions(found, point.multipliers))
+        new.found.update(point.found)  # of forces alone
+        return new
 
     def _at(self, point: Point) -> Evaluation:
         """This system at a point, which may be one of another system."""
