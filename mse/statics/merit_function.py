@@ -48,7 +48,7 @@ _NOISE = 4.0 * EPS  # of the sum of all energies: rounding of their total
 _LOST = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # to refuse assignments, dataclasses would set each field in three times the time
 class Point:
     """Everything evaluated at one state; ``gradient`` and ``stiffness`` contain the reactions of constraints.
 
