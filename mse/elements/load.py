@@ -36,10 +36,12 @@ class Load(MObject):
 
     @property
     def conservative(self) -> bool:
-        return self.axes == "world" and not np.any(self.torque)
+        return self.axes == "world" and not self.torque.any()
 
     def _present(self, frames):
-        turn = frames[0].U if self.axes == "frame" else np.eye(3)
+        if self.axes == "world":
+            return self.force, self.torque
+        turn = frames[0].U
         return turn @ self.force, turn @ self.torque
 
     def energy(self, frames, q):
@@ -55,5 +57,6 @@ class Load(MObject):
             k[:3, 3:] = cross_matrix(force)
             k[3:, 3:] = cross_matrix(torque)
         # the symmetric derivatives of all other torques omit this part; the net torque vanishes at equilibrium
-        k[3:, 3:] -= 0.5 * cross_matrix(torque)
+        if torque.any():
+            k[3:, 3:] -= 0.5 * cross_matrix(torque)
         return {"load": k}

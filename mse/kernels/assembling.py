@@ -69,13 +69,11 @@ def add_terms(levers, origins, frames, factor, least, gradient, stiffness, bodie
     n = gradient.shape[1]
     k = np.zeros((n, n))
     for e in range(count):
-        for i in range(n):
-            for j in range(n):
-                k[i, j] = 0.0
-        for part in stiffness[e]:
+        for part in range(stiffness.shape[1]):
             for i in range(n):
                 for j in range(n):
-                    k[i, j] += factor * abs(part[i, j])
+                    before = k[i, j] if part else 0.0
+                    k[i, j] = before + factor * abs(stiffness[e, part, i, j])
         for a in range(nodes):
             i, body = 6 * a, bodies[e, a]
             x, y, z = abs(levers[e, a, 0]), abs(levers[e, a, 1]), abs(levers[e, a, 2])

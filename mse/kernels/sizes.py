@@ -105,11 +105,64 @@ def diameter(points):
 
 
 @when_large
-def stiffness_terms(values, rows, first, group):
+def moved_by_positions(origins, internal, values, rows, first):
+    """``|K| x`` (n,) for a stiffness (n, n) in csc form and the sizes x (n,) of the numbers that positions are held by.
+
+    Displacements of a body have the size of its largest coordinate among ``origins`` (bodies, 3), turns of it the size 1, and
+    ``internal`` coordinates (k,) their own.  ``values``, ``rows`` and ``first`` are as in :func:`stiffness_terms`.
+    """
+    count = 6 * len(origins)
+    out = np.zeros(len(first) - 1)
+    for j in range(len(out)):
+        size = 1.0
+        if j >= count:
+            size = abs(internal[j - count])
+        elif j % 6 < 3:
+            o = origins[j // 6]
+            size = max(abs(o[0]), abs(o[1]), abs(o[2]))
+        for e in range(first[j], first[j + 1]):
+            out[rows[e]] += abs(values[e]) * size
+    return out
+
+
+@when_large
+def add_force_noise(unbalanced, load, scale, arms, bodies, size, jointed, eps, noise):
+    """Add to the ``noise`` (n,) of a stiffness in scaled coordinates that of forces: ``unbalanced`` ones, and ``eps`` of loads.
+
+    The ``unbalanced`` forces and the sums ``load`` (n,) of absolute forces are not scaled.  A motion on a path of some radius
+    bends the energy by force over radius.  The radius is the ``scale`` (n,) of a body's turns for its six coordinates, and
+    ``size`` (m) for internal ones.  If a body turns about itself, a force moves only by its arm on the body, of ``arms``
+    (bodies with the ground,).  Joints carry rounding to every body (``jointed``).
+    """
+    most = 0.0
+    if jointed:
+        for i in range(len(scale)):
+            most = max(most, load[i] / scale[i])
+    for i in range(6 * bodies, len(scale)):
+        force = most if jointed else load[i] / scale[i]
+        noise[i] += (abs(unbalanced[i] / scale[i]) + eps * force) / size
+    for b in range(bodies):
+        radius = scale[6 * b + 3]
+        reach = arms[1 + b] / radius
+        if jointed:
+            reach = max(reach, 1.0)
+        largest, torque = 0.0, 0.0
+        for i in range(6 * b, 6 * b + 6):
+            force = most if jointed else load[i] / scale[i]
+            bent = (abs(unbalanced[i] / scale[i]) + eps * force) / radius
+            largest = max(largest, bent)
+            if i % 6 > 2:
+                torque = max(torque, bent)
+        for i in range(6 * b, 6 * b + 6):
+            noise[i] += largest if i % 6 < 3 else largest * reach + torque
+
+
+@when_large
+def stiffness_terms(values, rows, first, group, unit):
     """Size of the terms in each row of a stiffness (n, n) in csc form, (n,); see :func:`.stiffness_noise`.
 
     ``values`` and ``rows`` (e,) are its entries by columns, which begin at ``first`` (n + 1,); ``group`` (n,) are group numbers
-    of coordinates that are measured together.
+    of coordinates that are measured together.  Sizes are those of the matrix times ``unit`` (n,) by rows and columns.
     """
     size, count = len(group), 0
     for j in range(size):
@@ -119,14 +172,14 @@ def stiffness_terms(values, rows, first, group):
     for j in range(size):
         for e in range(first[j], first[j + 1]):
             if rows[e] == j:
-                stiff[group[j]] = max(stiff[group[j]], abs(values[e]))
+                stiff[group[j]] = max(stiff[group[j]], abs(values[e] * unit[j] * unit[j]))
     for k in range(count):
         if stiff[k] > 0.0:
             root[k] = 1.0 / np.sqrt(stiff[k])
     # or by other entries, if terms have canceled on the diagonal
     for j in range(size):
         for e in range(first[j], first[j + 1]):
-            entry = abs(values[e])
+            entry = abs(values[e] * unit[rows[e]] * unit[j])
             alone[group[j]] = max(alone[group[j]], entry)
             stiff[group[j]] = max(stiff[group[j]], (entry * root[group[rows[e]]]) ** 2)
     for k in range(count):
@@ -137,7 +190,7 @@ def stiffness_terms(values, rows, first, group):
     for j in range(size):
         total = 0.0
         for e in range(first[j], first[j + 1]):
-            total += abs(values[e]) * root[group[rows[e]]]
+            total += abs(values[e] * unit[rows[e]] * unit[j]) * root[group[rows[e]]]
         sums[group[j]] = max(sums[group[j]], stiff[group[j]] * total)
     out = np.empty(size)
     for j in range(size):

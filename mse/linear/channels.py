@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ..elements.base import Channel
 from ..model.flattening import Element
-from ..numerics.sparse_tools import empty
+from ..numerics.sparse_tools import canonical, empty
 
 
 class Channels:
@@ -56,24 +56,27 @@ class Channels:
 
     def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Rows over all coordinates (channels, n + l), and rows that select constrained ones (channels, l)."""
-        return self._sums(n, sp.csr_matrix, 1)
+        count = len(self.names)
+        return added_up(self._maps, (count, self.width)), added_up(_of_held(self._holds, n), (count, self.width - n))
 
     def by_rate(self) -> sp.csr_matrix:
         """Rows over the rates of all coordinates (channels, n + l)."""
-        return added_up(self._rates, sp.csr_matrix, (len(self.names), self.width))
+        return added_up(self._rates, (len(self.names), self.width))
 
     def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
         """The same as columns, (n + l, channels) and (l, channels), and columns of rates of constrained ones (l, channels)."""
-        rates = self._of_held(self._held_rates, n, sp.csc_matrix, -1)
-        return *(a.tocsr() for a in self._sums(n, sp.csc_matrix, -1)), rates.tocsr()
+        count = len(self.names)
+        maps, holds, rates = (
+            [(values, j, i) for values, i, j in found]
+            for found in (self._maps, _of_held(self._holds, n), _of_held(self._held_rates, n))
+        )
+        held = self.width - n, count
+        return added_up(maps, (self.width, count)), added_up(holds, held), added_up(rates, held)
 
-    def _sums(self, n: int, form: type, step: int) -> tuple[sp.spmatrix, sp.spmatrix]:
-        maps = added_up(self._maps, form, (len(self.names), self.width)[::step])
-        return maps, self._of_held(self._holds, n, form, step)
 
-    def _of_held(self, found: list[tuple[np.ndarray, ...]], n: int, form: type, step: int) -> sp.spmatrix:
-        held = [(values, i, j - n) for values, i, j in found]
-        return added_up(held, form, (len(self.names), self.width - n)[::step])
+def _of_held(found: list[tuple[np.ndarray, ...]], n: int) -> list[tuple[np.ndarray, ...]]:
+    """Entries with the numbers that columns have among constrained coordinates, which come after n others."""
+    return [(values, i, j - n) for values, i, j in found]
 
 
 def entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,14 +85,16 @@ def entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np
     return values[i, j], first + i, columns[j]
 
 
-def added_up(
-    entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], form: type, shape: tuple[int, int]
-) -> sp.spmatrix:
-    """Sum of entries (values, major, minor) whose major axis (rows of csr, columns of csc) is in ascending order."""
-    if not entries:
+def added_up(found: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape: tuple[int, int]) -> sp.csr_matrix:
+    """Sum of entries (values, rows, columns) in any order; SciPy would check and sort them one by one."""
+    if not found:
         return empty(*shape)
-    values, major, minor = (np.concatenate(x) for x in zip(*entries, strict=True))
-    count = shape[0] if form is sp.csr_matrix else shape[1]
-    found = form((values, minor, np.searchsorted(major, np.arange(count + 1))), shape=shape)
-    found.sum_duplicates()
-    return found
+    values, row, column = (np.concatenate(x) for x in zip(*found, strict=True))
+    place = row * shape[1] + column
+    order = place.argsort(kind="stable")
+    place = place[order]
+    first = np.flatnonzero(np.diff(place, prepend=-1))
+    row, column = np.divmod(place[first], shape[1])
+    indptr = row.searchsorted(np.arange(shape[0] + 1))
+    sums = np.add.reduceat(values[order], first) if len(first) else np.zeros(0)
+    return canonical(sums, column.astype(np.int32), indptr.astype(np.int32), shape[1])

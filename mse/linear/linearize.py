@@ -435,7 +435,7 @@ class Expansion:
 
     def _motion(self, el: Element, width: int) -> sp.csr_matrix:
         """Motion of an element's own coordinates by x."""
-        return added_up([entries(*self._on_coordinates(el, np.eye(el.size)))], sp.csr_matrix, (el.size, width))
+        return added_up([entries(*self._on_coordinates(el, np.eye(el.size)))], (el.size, width))
 
     def _static(self, number: int) -> np.ndarray:
         """Static stiffness (n, n) of one element."""

@@ -167,8 +167,8 @@ def noise(model: LinearModel) -> np.ndarray:
     """See :attr:`.LinearModel._stiffness_noise`."""
     if model._noise is not None:
         return model._noise
-    terms = scaled_both(symmetric_columns(uncanceled(model)), 1.0 / model.scale)
-    return read_only(model.scale**2 * stiffness_noise(terms, body_groups(model)))
+    terms = symmetric_columns(uncanceled(model))
+    return read_only(model.scale**2 * stiffness_noise(terms, body_groups(model), 1.0 / model.scale))
 
 
 def uncanceled(model: LinearModel) -> sp.csr_matrix:

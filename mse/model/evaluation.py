@@ -285,13 +285,19 @@ class Evaluation:
     # -- motion of units --------------------------------------------------------------------------------------
     def moved(self, step: np.ndarray) -> Evaluation:
         """The evaluation after a measured step (k,) along a straight line."""
-        return self.displaced(step).followed()
+        units, inner = self._straight(step)
+        return self._ended(units, inner)
 
     def displaced(self, step: np.ndarray) -> Evaluation:
         """:meth:`moved`, with unchanged memories."""
+        units, inner = self._straight(step)
+        return self.in_state(State(*units, self.state.q + inner, self.state.memory))
+
+    def _straight(self, step: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """Poses of units after a measured step (k,) along a straight line, and changes of internal coordinates."""
         motion, inner = self._motion(step)
-        s, u = self.state, turn_all(writable(self.state.U), motion[:, 3:].copy())
-        return self.in_state(State(s.o + motion[:, :3], u, s.q + inner, s.memory))
+        units = self.state.o + motion[:, :3], turn_all(writable(self.state.U), motion[:, 3:].copy())
+        return units, inner
 
     def carried(self, step: np.ndarray) -> Evaluation:
         """The evaluation after a long step, in which bodies turn with what carries them; see :mod:`mse.model.carriers`."""

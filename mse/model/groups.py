@@ -354,9 +354,9 @@ class Group:
         if not self.cls.has_energy():
             return energy, gradient, stiffness
         # the power's stiffness goes to the first part, terms of lever arms to the last one
-        whole, energies = stiffness, slice(None) if together else slice(int(self.cls.has_field()), len(self.cls.parts))
-        if len(range(parts)[energies]) < parts:
-            stiffness = np.zeros((count, len(range(parts)[energies]), sides, sides))
+        whole, energies = stiffness, ALL if together else slice(int(self.cls.has_field()), len(self.cls.parts))
+        if not together and (own := len(range(parts)[energies])) < parts:
+            stiffness = np.zeros((count, own, sides, sides))
         if self.cls.kernel is not None:
             # take() gathers rows in a third of the time of indexing
             given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), self.memories(at.memory, part)
@@ -369,7 +369,7 @@ class Group:
 
     def _numbers(self, at: Configuration, part: slice) -> np.ndarray:
         """Parameters (E, P) of members for their kernel, with internal coordinates last where resting ones do not rest."""
-        if self.cls.resting and at.q[self.internal[part]].any():
+        if self.cls.resting and at.q.any() and at.q[self.internal[part]].any():
             return np.hstack([self.parameters[part], at.q[self.internal[part]]])
         return self.parameters[part]
 

@@ -216,8 +216,8 @@ class StiffnessTerms:
     """Sum of the absolute terms in the stiffness of an assembly at a configuration, under ``factors`` as :meth:`.Assembly.total`.
 
     :meth:`take` gets elements that are evaluated for the stiffness anyway; :meth:`summed` evaluates those that it has not got.
-    ``at_once``: terms are added up as they come, for a state where they will be needed.  Otherwise :meth:`take` keeps elements of
-    groups of one portion, and :meth:`summed` adds them up.  To keep more would take as long as to evaluate it again.
+    Elements of groups of one portion are kept by :meth:`take`, and added up by :meth:`summed`.  To keep more would take as long
+    as to evaluate it again.  ``at_once``: their terms are added up as they come, for a state where they will be needed.
     """
 
     def __init__(
@@ -229,11 +229,11 @@ class StiffnessTerms:
 
     def take(self, g: Group, part: slice, levers: np.ndarray, f: np.ndarray, k: np.ndarray) -> None:
         """Elements of a group: levers (E, F, 3), gradients (E, n) and stiffness (E, 1, n, n) at frames, which may change."""
-        if self._at_once:
+        if len(f) == len(g.members):
+            self._taken[g.number] = levers, f.copy(), k.copy()
+        elif self._at_once:
             self._add(g, part, levers, f, k)
             self._taken[g.number] = None
-        elif len(f) == len(g.members):
-            self._taken[g.number] = levers, f.copy(), k.copy()
 
     def summed(self, multipliers: np.ndarray) -> tuple[sp.csc_matrix, np.ndarray]:
         """Sum (n, n) of the terms of elements and reactions, and the arms (bodies,) of their forces; for multipliers (m,).

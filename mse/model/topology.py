@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..elements import laws, losses, velocity_laws
 from ..elements.base import FramePose, MObject
-from ..elements.coordinates import effort_unit_of, full_names, undeclared
+from ..elements.coordinates import effort_unit_of, flowing, full_names, undeclared
 from ..elements.definitions import of_mse
 from ..errors import ModelError
 from ..kernels.ahead import compile_ahead
@@ -108,6 +108,11 @@ class Topology:
     def coordinate_bodies(self) -> np.ndarray:
         """Number of the body that each coordinate moves, -1 for internal coordinates."""
         return np.concatenate([np.repeat(np.arange(self.units - 1), 6), np.full(self.internal, -1)])
+
+    @cached_property
+    def flowing(self) -> np.ndarray:
+        """Which coordinates (n,) flow, such as charges."""
+        return flowing(self.coordinate_names)
 
     def force_unit(self, coordinate: int) -> str:
         """Unit of the force along a coordinate, with a blank before it; empty if unknown."""

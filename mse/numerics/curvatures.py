@@ -135,12 +135,15 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
         is_null, is_negative = without_curvature(mu) & (not crowded), mu < -SURE
         null = cleared(np.linalg.qr(x[:, is_null])[0])
         between = ~is_null & (np.abs(mu) <= SURE)
-        doubts = x[:, between] / np.linalg.norm(x[:, between], axis=0)
-        within_noise = column_products(doubts, k @ doubts)
-        negative = np.linalg.qr(x[:, is_negative])[0]
+        if between.any():
+            doubts = x[:, between] / np.linalg.norm(x[:, between], axis=0)
+            within_noise = column_products(doubts, k @ doubts)
+        if is_negative.any():
+            negative = np.linalg.qr(x[:, is_negative])[0]
     below_zero, turn = eigen(negative.T @ (k @ negative))
+    shared, known = sp.csc_matrix(null), [a for a in (local, idle, parts) if a.shape[1]]
     return Curvatures(
-        sp.hstack([local, idle, parts, sp.csc_matrix(null)], format="csc"),
+        sp.hstack([*known, shared], format="csc") if known else shared,
         local.shape[1],
         negative @ turn,
         below_zero,

@@ -173,7 +173,8 @@ class Eliminated:
         ordering = self._ordering
         sides = np.ascontiguousarray(right, dtype=self.dtype).reshape(len(right), right[:1].size if len(right) else 0)
         out = np.empty_like(sides)
-        local, x = (aligned(8 * k, self.dtype) for k in (ordering._widest, ordering.size))
+        arena = aligned(8 * (ordering._widest + ordering.size), self.dtype)
+        local, x = arena[: 8 * ordering._widest], arena[8 * ordering._widest :]
         for k in range(0, sides.shape[1], 8):
             compiled.substitute(
                 self._arena,

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 EPS = float(np.finfo(float).eps)
 
-# eps: rounding of one term of a stiffness or of a force on its way into the sum.  With it eigenvalues mu of free motions stay
+# Rounding of one term of a stiffness or of a force on its way into the sum.  With it eigenvalues mu of free motions stay
 # below 1 by a factor of three, and eigenvalues of other motions above SURE by a hundred; between them a motion is undetermined
 # (tests/statics/test_stability.py::test_noise_lies_far_between_free_and_soft):
-_TERM = 8.0
+ROUNDED = 8.0 * EPS
 SURE = 10.0
 
 # Other rounding.  tests/numerics/test_precision.py has cases on both sides of each number, and passes with a hundredth of each
@@ -93,8 +93,10 @@ def groups(bodies: int, size: int, each: int = 6) -> np.ndarray:
     return read_only(np.concatenate([first, len(first) // each + np.arange(size - 6 * bodies)]))
 
 
-def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
+def stiffness_noise(k: sp.csc_matrix, group: np.ndarray, unit: np.ndarray | None = None) -> np.ndarray:
     """Noise (n,) of a stiffness (n, n) from rounding of its terms: absolute row sums, the same for all coordinates of a group.
+
+    It is that of ``diag(u) K diag(u)`` for a ``unit`` u (n,).
 
     An entry between two coordinates is divided between them by the roots of their sizes, so that noise has the units of the
     diagonal.  The size of a coordinate is its diagonal entry, or comes from the others if terms have canceled there.
@@ -105,23 +107,8 @@ def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
     """
     from ..kernels.sizes import stiffness_terms  # elements need the constants of this file, and no kernel of it
 
-    return _TERM * EPS * stiffness_terms(k.data, k.indices, k.indptr, group)
-
-
-def force_noise(
-    unbalanced: np.ndarray, load: np.ndarray, bodies: int, arm: np.ndarray, reach: np.ndarray
-) -> np.ndarray:
-    """Noise (n,) of a stiffness from forces: ``unbalanced`` ones (n,) N, and rounding of the loads (n,) that balance.
-
-    A motion on a path of radius ``arm`` (n,) m, the same for a body's six coordinates, bends the energy by force over radius.  If
-    a body turns about itself, a force moves only by its arm on the body, which is the share ``reach`` (bodies,) of that radius.
-    """
-    out = (np.abs(unbalanced) + _TERM * EPS * load) / arm
-    six = out[: 6 * bodies].reshape(-1, 6)
-    torque, most = six[:, 3:].max(axis=1), six.max(axis=1)
-    six[:, :3] = most[:, None]
-    six[:, 3:] = (most * reach + torque)[:, None]
-    return out
+    unit = np.ones(len(group)) if unit is None else unit
+    return ROUNDED * stiffness_terms(k.data, k.indices, k.indptr, group, unit)
 
 
 def positive(noise: np.ndarray) -> np.ndarray:

@@ -350,6 +350,7 @@ def _apart(merit: MeritFunction, a: State, b: State) -> np.ndarray:
     units = merit.topology.units - 1
     searched = merit.searched[merit.searched >= 6 * units]
     arm = merit.metric[: 6 * units].reshape(-1, 6)[:, 3]
-    turned = np.sqrt(0.5 * np.sum((a.U[1:] - b.U[1:]) ** 2, axis=(1, 2)))
+    along, turned = a.o[1:] - b.o[1:], a.U[1:] - b.U[1:]
+    square = np.einsum("ij,ij->i", along, along) + 0.5 * arm**2 * np.einsum("ijk,ijk->i", turned, turned)
     inner = np.abs(a.q - b.q)[searched - 6 * units] * merit.metric[6 * units :]
-    return np.concatenate([np.hypot(np.linalg.norm(a.o[1:] - b.o[1:], axis=1), arm * turned), inner])
+    return np.concatenate([np.sqrt(square), inner])

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.jit import writable
+from ..kernels.sizes import moved_by_positions
 from ..numerics.precision import NOTHING
-from ..numerics.sparse_tools import absolute_product, row_sizes
+from ..numerics.sparse_tools import row_sizes
 from ..numerics.trust_region import Step
 from .merit_function import MeritFunction, Point, kept_by_point
 from .scales import SPACING
@@ -46,6 +48,7 @@ _NEARLY = 10.0
 LEAST_RADIUS = SPACING
 
 
+@kept_by_point
 def balances_loads(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances to a fraction of the loads there."""
     return bool((np.abs(point.gradient) <= RESIDUAL * merit.balancing(point)).all())
@@ -75,10 +78,8 @@ def position_rounding(merit: MeritFunction, point: Point) -> np.ndarray:
 
     The largest coordinate of a body sets the rounding of all its coordinates, since arms along all axes were added to them.
     """
-    o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
-    six = np.ones((len(o), 6))
-    six[:, :3] = o.max(axis=1, keepdims=True, initial=0.0)
-    return SPACING * absolute_product(point.stiffness.tocsc(), np.concatenate([six.ravel(), q]))
+    k, state = point.stiffness.tocsc(), point.state
+    return SPACING * moved_by_positions(writable(state.o[1:]), writable(state.q), writable(k.data), k.indices, k.indptr)
 
 
 @kept_by_point

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..elements.coordinates import flowing
 from ..model.configuration import State
 from ..numerics.precision import NOTHING
 from .equilibrium import RESIDUAL, coarseness
@@ -97,7 +96,7 @@ def _falling(merit: MeritFunction, state: State) -> tuple[str, float]:
 
 def driven(merit: MeritFunction) -> str:
     """The charges or other flows that a constant effort drives without any stiffness at several places; or ""."""
-    inside = flowing(merit.topology.coordinate_names)
+    inside = merit.topology.flowing
     if not inside.any():
         return ""
     point = merit.evaluate(merit.start, 1)

@@ -48,7 +48,7 @@ _NOISE = 4.0 * EPS  # of the sum of all energies: rounding of their total
 _LOST = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # to refuse assignments, dataclasses would set each field in three times the time
 class Point:
     """Everything evaluated at one state; ``gradient`` and ``stiffness`` contain the reactions of constraints.
 
@@ -229,9 +229,10 @@ class MeritFunction:
         """Energy and forces at a state, stiffness too for order 2."""
         return self.evaluated(self.here(state), order)
 
-    def evaluated(self, here: Evaluation, order: int) -> Point:
-        """The same of this system in a state, of which something may be known already."""
-        energy, size, gradient, load, k = here.total_with_terms() if order == 2 else here.total(order)
+    def evaluated(self, here: Evaluation, order: int, *, terms: bool = False) -> Point:
+        """The same of this system in a state, of which something may be known already; ``terms`` as for :meth:`stiffened`."""
+        found = here.total_with_terms(at_once=terms) if order == 2 else here.total(order)
+        energy, size, gradient, load, k = found
         # at the free end of what is heavy and elastic, its forces cancel within one element
         load = load + abs(self.stage.load_factor) * self.weights
         tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
@@ -264,7 +265,9 @@ class MeritFunction:
             return point
         here = self._at(point)
         found = here.total_with_terms(at_once=terms).stiffness
-        return replace(point, here=here, stiffness=here.with_reactions(found, point.multipliers))
+        new = replace(point, here=here, stiffness=here.with_reactions(found, point.multipliers))
+        new.found.update(point.found)  # of forces alone
+        return new
 
     def _at(self, point: Point) -> Evaluation:
         """This system at a point, which may be one of another system."""
@@ -379,16 +382,23 @@ class MeritFunction:
         return tuple(scaled_both(sp.csc_matrix(m.tocsc()[on][:, on]), by) for m in (measure, bend))
 
     def stepped(
-        self, point: Point, step: np.ndarray, order: int, base: Point | None = None, by: Way | None = None
+        self,
+        point: Point,
+        step: np.ndarray,
+        order: int,
+        base: Point | None = None,
+        by: Way | None = None,
+        *,
+        terms: bool = False,
     ) -> Point:
         """The point that a step leads to, with the constraints restored there; its energy is NaN where they cannot be.
 
-        The way there is straight, or that ``by`` which bodies are carried along.
+        The way there is straight, or that ``by`` which bodies are carried along; ``terms`` as for :meth:`stiffened`.
         """
         there = (by or Evaluation.moved)(self._at(point), step)
         if point.tangent is not None:
             there = restored(there, (base or point).tangent)
-        return self.lost(point) if there is None else self.evaluated(there, order)
+        return self.lost(point) if there is None else self.evaluated(there, order, terms=terms)
 
     # -- constraints ------------------------------------------------------------------------------------------
     def _allowed(self, here: Evaluation, flows: sp.csr_matrix | None) -> Tangent | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.sizes import load_sizes
+from ..kernels.sizes import add_force_noise, load_sizes
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
 from ..model.pattern import forceful
 from ..model.topology import Topology
-from ..numerics.precision import EPS, NOTHING, force_noise, groups, stiffness_noise
-from ..numerics.sparse_tools import on_pattern, scaled_both, transposed_product
+from ..numerics.precision import EPS, NOTHING, ROUNDED, groups, stiffness_noise
+from ..numerics.sparse_tools import on_pattern, transposed_product
 
 # Residuals that rounding may leave: forces with half of their digits get a warning, forces with three digits are no result.  A
 # spring reaches both in tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
@@ -119,14 +119,10 @@ def stiffness_rounding(
     ``terms`` (n, n) are the terms of its sums, at ``arms`` (bodies with the ground,), see :meth:`.stiffness_terms`.  The
     ``unbalanced`` forces (n,) and ``load`` (n,), the sum of absolute forces, are not scaled.
     """
-    bodies, n = topology.units - 1, len(scale)
-    turning = scale[: 6 * bodies].reshape(-1, 6)[:, 3]
-    arm, load, reach = np.full(n, size), load / scale, arms[1:] / turning
-    arm[: 6 * bodies] = np.repeat(turning, 6)
-    if any(kind.cls.constrains() for kind in topology.kinds):  # joints carry rounding to every body
-        load, reach = np.full(n, load.max(initial=0.0)), np.maximum(reach, 1.0)
-    noise = stiffness_noise(scaled_both(terms, 1.0 / scale), groups(bodies, n, 3))
-    noise += force_noise(unbalanced / scale, load, bodies, arm, reach)
+    bodies = topology.units - 1
+    noise = stiffness_noise(terms, groups(bodies, len(scale), 3), 1.0 / scale)
+    jointed = any(kind.cls.constrains() for kind in topology.kinds)
+    add_force_noise(unbalanced, load, scale, arms, bodies, size, jointed, ROUNDED, noise)
     # at least eps of the largest rounding: rounding of arms and directions counts by its square
     return np.maximum(noise, EPS * noise.max(initial=0.0))
 

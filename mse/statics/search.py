@@ -103,9 +103,13 @@ class SearchState(NamedTuple):
         return _largest(step.p) <= SHORTER * self.history[-1].step
 
     def end_of(self, step: Step) -> Point:
-        """The end of a step; with its stiffness if that is cheap, or if the step will likely be accepted without correction."""
-        order = 2 if self.merit.is_small or self.straight or self.converges(step) else 1
-        return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(step))
+        """The end of a step; with its stiffness if that is cheap, or if the step will likely be accepted without correction.
+
+        If it converges after a step without correction, it is likely the last, and terms of the stiffness come with it.
+        """
+        converges, way = self.converges(step), self.attempt.method.way(step)
+        order = 2 if self.merit.is_small or self.straight or converges else 1
+        return self.merit.stepped(self.point, step.p, order, by=way, terms=self.straight and converges)
 
     def begun(self) -> SearchState:
         """With its point in the history, before any step."""

@@ -153,17 +153,6 @@ class WorkingPoint(Result, Judged, OfCircuits, Showing):
     ) -> WorkingPoint:
         """The result of a search at a point of its merit function, with its stability and how the search ended."""
         point = merit.shared(point)
-        wound = [
-            f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
-            for elements, angles in twists(merit.assembly, point.here.configuration)
-            for k in np.flatnonzero(np.abs(angles) > np.pi)
-        ]
-        notes = []
-        if wound and outcome.converged:
-            notes.append(f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}")
-        if (flows := merit.topology.flow_constrained) and outcome.converged:
-            notes.append(f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load")
-        notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
         return cls(
             name=merit.topology.source.name,
             _topology=merit.topology,
@@ -185,17 +174,31 @@ class WorkingPoint(Result, Judged, OfCircuits, Showing):
             history=Steps(outcome.history),
             branch_left=outcome.branch_left,
             start=outcome.start,
-            _told=tuple(dict.fromkeys([*outcome.notes, *notes])),
+            _told=outcome.notes,
             _drawn=merit.start if outcome.start == DRAWN else None,
         )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Remarks on the search, on the model, and on how far laws of elements may be off here."""
+        of_model = [*(note for group in self._assembly.groups for note in group.notes), *self._topology.notes]
         if not self.converged:
-            return self._told
+            return tuple(dict.fromkeys([*self._told, *of_model]))
         began = None if self._drawn is None else Evaluation(self._assembly, self._drawn).configuration
-        return tuple(dict.fromkeys([*self._told, *cautions(self._topology, self._configuration, began)]))
+        warned = cautions(self._topology, self._configuration, began)
+        return tuple(dict.fromkeys([*self._told, *self._kept(), *of_model, *warned]))
+
+    def _kept(self) -> Iterator[str]:
+        """Notes on windings and flow constraints, which an equilibrium keeps from where its search began."""
+        wound = [
+            f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
+            for elements, angles in twists(self._assembly, self._configuration)
+            for k in np.flatnonzero(np.abs(angles) > np.pi)
+        ]
+        if wound:
+            yield f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
+        if flows := self._topology.flow_constrained:
+            yield f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load"
 
     @cached_property
     def system(self) -> MSystem:

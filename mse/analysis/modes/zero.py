@@ -13,7 +13,7 @@ from ...linear.zero_motions import body_groups, whole_bodies
 from ...numerics.eigen import SOFT, graded
 from ...numerics.null_motions import alone
 from ...numerics.precision import EPS, SURE, UNPIVOTED, carries_mass, stiffness_noise
-from ...numerics.sparse_tools import column_products, no_columns, scaled_both, symmetric_columns, weighted_squares
+from ...numerics.sparse_tools import column_products, no_columns, symmetric_columns, weighted_squares
 
 
 def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -77,9 +77,7 @@ def terms_in_noise(model: LinearModel) -> float:
 
 def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
     """Rounding in the stiffness (m,) of motions (n, m), from ``terms`` (n, n), all positive, or from reactions."""
-    faked = model.scale**2 * stiffness_noise(
-        scaled_both(symmetric_columns(terms), 1.0 / model.scale), body_groups(model)
-    )
+    faked = model.scale**2 * stiffness_noise(symmetric_columns(terms), body_groups(model), 1.0 / model.scale)
     if model._noise is not None:
         faked = np.maximum(faked, model._noise)
     return weighted_squares(faked, abs(shapes))
@@ -130,8 +128,8 @@ def undamped(motions: sp.csc_matrix, model: LinearModel) -> sp.csc_matrix:
     met = np.abs(column_products(motions, model.symmetric.Lambda @ motions))
     if model.skew is not None:  # a skew part couples a motion with others, which may be damped
         met += np.sqrt(weighted_squares(np.ones(model.size), (model.gyroscopic @ motions).tocsc()))
-    terms = scaled_both(symmetric_columns(abs(model.Lambda)), 1.0 / model.scale)
-    rounding = model.scale**2 * stiffness_noise(terms, body_groups(model))
+    terms = symmetric_columns(abs(model.Lambda))
+    rounding = model.scale**2 * stiffness_noise(terms, body_groups(model), 1.0 / model.scale)
     return motions[:, met <= weighted_squares(rounding, motions)]
 
 

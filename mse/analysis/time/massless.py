@@ -372,7 +372,7 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     sep, t, m, lam, k, k_inverse = of.sep, of.T, of.M, of.Lambda, of.K, of.k_inverse
     n, links = model.size, len(model.prescribed)
     nr, nd = len(sep.r), len(sep.d)
-    x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
+    x1, r, kk, w = slice(nr + nd), slice(nr), slice(nr + nd, n), slice(n, n + links)
     force, drive = acting(model, inputs).dense(model)
     force = _product(model, of.W.T, sp.csr_matrix(force))
     measure, rate = (_product(model, a, t)[outputs] for a in (model.measure, model.rate))
@@ -385,24 +385,24 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         return _above_rounding(product, reduce(operator.matmul, map(abs, factors))) if compared else product
 
     # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_u u: equations without rates of d and k may have rates of r and w
-    h_v, h_r = (-times(k_inverse, lam[np.ix_(kk, x)]) for x in (x1, w))
+    h_v, h_r = (-times(k_inverse, lam[kk, x]) for x in (x1, w))
     h_x, h_w, h_u = (
-        -times(k_inverse, k[np.ix_(kk, x1)]),
-        -times(k_inverse, k[np.ix_(kk, w)]),
+        -times(k_inverse, k[kk, x1]),
+        -times(k_inverse, k[kk, w]),
         times(k_inverse, force[kk]),
     )
-    stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
-    pushed = lam[np.ix_(x1, kk)]  # by rates of k: through a coil at a capacitor, accelerations push as a mass does
-    mass, added = m[np.ix_(r, r)], times(pushed[r], h_v[:, r])
+    stiffness = k[x1, x1] + k[x1, kk] @ h_x
+    pushed = lam[x1, kk]  # by rates of k: through a coil at a capacitor, accelerations push as a mass does
+    mass, added = m[r, r].copy(), times(pushed[r], h_v[:, r])
     if added.any():
         mass = mass + added
         _refuse_unsymmetric_mass(model, sep, mass)
     if model.skew is None or not model.skew.circulates:
         # sums in another order would differ by rounding: modes and static solutions would belong to two stiffnesses
         stiffness = 0.5 * (stiffness + stiffness.T)
-    a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive
-    a1 = -times(lam[np.ix_(x1, w)] + times(k[np.ix_(x1, kk)], h_r) + times(pushed, h_w), drive) - times(pushed, h_u)
-    a2 = -times(m[np.ix_(r, w)] + times(pushed[r], h_r), drive)
+    a0 = force[x1] - k[x1, kk] @ h_u - (k[x1, w] + k[x1, kk] @ h_w) @ drive
+    a1 = -times(lam[x1, w] + times(k[x1, kk], h_r) + times(pushed, h_w), drive) - times(pushed, h_u)
+    a2 = -times(m[r, w] + times(pushed[r], h_r), drive)
     b0 = measure - react @ k[w]
     b1 = rate - react @ lam[w]
     b2 = -react @ m[w]
@@ -410,7 +410,7 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         sep=sep,
         symmetric=model.skew is None,
         M=mass,
-        Lambda=lam[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_v + pushed @ h_x,
+        Lambda=lam[x1, x1] + k[x1, kk] @ h_v + pushed @ h_x,
         K=stiffness,
         A0=a0,
         A1=a1,
