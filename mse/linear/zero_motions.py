@@ -70,14 +70,14 @@ def flows(model: LinearModel) -> np.ndarray:
 def of_rates_alone(model: LinearModel) -> sp.csr_matrix:
     """What takes (n, n) from all equations those that have rates alone, as "nothing flows into the input of an amplifier".
 
-    It is the equation of an effort that has no rates itself.  Its coordinates stay where they are, so it holds positions, as a
-    constraint does.
+    It is the equation of an effort that has no rates itself.  Its coordinates stay where they are, or follow what is prescribed,
+    so it holds positions, as a constraint does.
     """
     n = model.size
     if model.skew is None:
         return empty(n, n)
     inputs = abs(model.drive) + abs(model.drive_rate)
-    driven = [abs(x[:n, n:]) @ inputs for x in (model.full_mass, model.full_velocity, model.full_stiffness)]
+    driven = [abs(x[:n, n:]) @ inputs for x in (model.full_mass, model.full_stiffness)]
     others = [model.M, model.K, model.force[:n], *driven, model.Lambda.T, model.constraints[:, :n].T]
     none = sum(np.asarray(abs(x).sum(axis=1)).ravel() for x in others) == 0.0
     some = np.asarray(abs(model.Lambda).sum(axis=1)).ravel() > 0.0
