@@ -416,7 +416,7 @@ class MeritFunction:
         here = self._at(point)
         slopes, residual = here.slopes, here.residual
         rows, _, length = normalized(on_pattern(slopes, slopes.data / self.scale[slopes.indices]), residual)
-        weight = self.assembly.constraint_weights(joint_arm(self.topology, here.configuration.o), length)
+        weight = self.assembly.constraint_weights(joint_arm(self.topology, here.configuration.o, self.scale), length)
         found = weight * rank(rows, any_pivots=True).weighted(weight * length).shortest(point.multipliers / weight)
         k = here.with_reactions(point.stiffness, found - point.multipliers)
         return replace(point, multipliers=found, stiffness=k)
