@@ -176,7 +176,7 @@ def _without_errors(x: np.ndarray, inverse: np.ndarray) -> np.ndarray:
     The equations and their right-hand sides have entries up to 1.  What remains of nothing would be rates of coordinates that
     have none, or derivatives of inputs in outputs.
     """
-    errors = EPS * np.abs(inverse).sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))
+    errors = left_by_rounding() * np.abs(inverse).sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))
     return np.where(np.abs(x) <= errors, 0.0, x)
 
 
