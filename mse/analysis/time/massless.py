@@ -27,7 +27,7 @@ from ...linear.zero_motions import of_rates_alone
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
-from ...numerics.precision import EPS, NOTHING, left_by_rounding
+from ...numerics.precision import DEPENDENT, EPS, NOTHING, left_by_rounding
 from ...numerics.recent import Recent
 from ...numerics.sparse_tools import empty, identity
 from .improper import refuse_push, remaining
@@ -75,14 +75,14 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
         pivot = pivot - 1
         first, rest = pivot[:rank], pivot[rank:]
         inverse = np.linalg.inv(dense[np.ix_(first, first)])
-        x = _without_errors(-inverse @ dense[np.ix_(first, rest)], inverse)
+        x = _without_errors(-inverse @ dense[np.ix_(first, rest)], inverse, s[first][:, None] / s[rest])
         for j, c in enumerate(rest):
             column = block[c]
             keep.remove(column)
             drop.append(column)
             rows += list(block[first])
             cols += [column] * rank
-            values += list(x[:, j] * s[first] / s[c])
+            values += list(x[:, j])
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     full = sp.csr_matrix((values, (rows, cols)), shape=(n, n)) + sp.identity(n)
     return keep, drop, full.tocsc()[:, drop].tocsr()
@@ -165,19 +165,22 @@ def _pushed(mass: sp.csr_matrix, r: np.ndarray, s: np.ndarray, given_up: np.ndar
         diagonal = mass.diagonal()
         size, other = (1.0 / np.sqrt(np.where(diagonal[of] > 0.0, diagonal[of], 1.0)) for of in (r, given_up))
         inverse = np.linalg.inv(mass[r][:, r].toarray() * size * size[:, None])
-        x = _without_errors(inverse @ (own.toarray() * size[:, None] * other), inverse)
-        found[np.ix_(r, np.searchsorted(s, given_up))] = x * size[:, None] / other
+        x = inverse @ (own.toarray() * size[:, None] * other)
+        found[np.ix_(r, np.searchsorted(s, given_up))] = _without_errors(x, inverse, size[:, None] / other)
     return found.tocsr()
 
 
-def _without_errors(x: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """Solutions (r, k) of equations with this inverse (r, r), with zeros where they may be nothing but errors.
+def _without_errors(x: np.ndarray, inverse: np.ndarray, unit: np.ndarray | float = 1.0) -> np.ndarray:
+    """Solutions (r, k) of equations with this inverse (r, r), times ``unit`` (r, k), whole numbers where they may be.
 
-    The equations and their right-hand sides have entries up to 1.  What remains of nothing would be rates of coordinates that
-    have none, or derivatives of inputs in outputs.
+    The equations and their right-hand sides have entries up to 1.  Charges of a circuit follow each other by whole numbers.  What
+    remains of nothing, or of the difference of two that are equal, would be rates of coordinates that have none, or derivatives
+    of inputs in outputs.
     """
     errors = left_by_rounding() * np.abs(inverse).sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))
-    return np.where(np.abs(x) <= errors, 0.0, x)
+    found, errors = x * unit, errors * unit
+    whole = np.where(errors <= DEPENDENT, np.round(found), 0.0)
+    return np.where(np.abs(found - whole) <= errors, whole, found)
 
 
 def _where_terms_remain(*factors: sp.csr_matrix) -> sp.csr_matrix:
@@ -217,8 +220,8 @@ def _range_and_null_of_any(
         keep, drop = [*keep, *first], [*drop, *rest]
         if rank and len(rest):
             x = -sl.solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
-            x = _without_errors(x, sl.solve_triangular(triangle[:rank, :rank], np.eye(rank)))
-            columns[np.ix_(first, rest)] = x * wide[pivot[rank:]] / wide[pivot[:rank], None]
+            inverse = sl.solve_triangular(triangle[:rank, :rank], np.eye(rank))
+            columns[np.ix_(first, rest)] = _without_errors(x, inverse, wide[pivot[rank:]] / wide[pivot[:rank], None])
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     return keep, drop, columns.tocsc()[:, drop].tocsr()
 

@@ -227,3 +227,35 @@ def test_rounding_of_close_coils_is_no_damping_of_a_capacitor():
         expected.append([s * 1.8647539185445057e-05 * x[0], (x[1] - x[0]) / 25.04211885258378])
     found = by_states(linear.state_space(outputs=names), f)[:, :, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+def gyrators_among_coils():
+    """Three cores, two gyrators, and a charge that follows others by whole numbers but for rounding."""
+    system = mse.MSystem("gyrators", gravity=(0, 0, 0))
+    capacitor, resistor = Capacitor("c", capacitance=1.1580449720515619e-4), Resistor("r", resistance=8.148231033170948)
+    first, second = Inductor("l1", inductance=1.5279093988703077e-3), Inductor("l2", inductance=7.842041398649688e-4)
+    cores = [
+        ([[0.01019885063248687, -0.00850490969350459], [-0.00850490969350459, 0.02041467211883505]], ("b0", "db")),
+        ([[0.5586688959479584, 0.19707263753175064], [0.19707263753175064, 0.4298349860544407]], ("b0", "da")),
+        ([[0.01547759225870324, -0.00109872236032593], [-0.00109872236032593, 0.02952614430706939]], ("0b", "cd")),
+    ]  # fmt: skip
+    m4, m5, m7 = (mse.CoupledInductors(f"core{k}", inductance=matrix) for k, (matrix, _) in enumerate(cores))
+    g6, g8 = Gyrator("g6", resistance=2.408365822385809), Gyrator("g8", resistance=26.55829151780478)
+    ends = dict(zip((m4, m5, m7), (pairs for _, pairs in cores), strict=True)) | {g6: ("0d", "bd"), g8: ("ba", "ac")}
+    further = {}
+    for part in (capacitor, first, second, resistor, m4, m5, g6, m7, g8):
+        system.add(part)
+        for k, pair in enumerate(ends.get(part, ()), 1):
+            for node, sign in zip(pair, "+-", strict=True):
+                further.setdefault(node, []).append(part.port(f"{k}{sign}"))
+    branches = [(capacitor, "b", "0"), (first, "d", "b"), (second, "a", "d"), (resistor, "c", "a")]
+    return wired(system, *branches, (CurrentSource("source"), "0", "c"), further=further)
+
+
+def test_charges_that_follow_by_whole_numbers_are_not_damped_by_rounding():
+    """Of the difference of two equal terms 1e-13 was left, which damped what has no damping; a pole was lost."""
+    linear, f = gyrators_among_coils().find_working_point().linearize(), np.array([3.0, 55.0, 900.0])
+    names = ["g6.current1", "c.current", "r.current"]
+    right = linear.frequency_response(f, outputs=names).values
+    found = by_states(linear.state_space(outputs=names), f)
+    np.testing.assert_allclose(found, right, atol=1e-8 * np.abs(right).max())
