@@ -418,12 +418,8 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_a w'' + h_u u: equations without rates of d and k may have rates of r and w, and
     # an effort that makes a coil carry what is prescribed has accelerations of w
     h_v, h_r = (-times(k_inverse, lam[np.ix_(kk, x)]) for x in (x1, w))
-    h_x, h_w, h_u = (
-        -times(k_inverse, k[np.ix_(kk, x1)]),
-        -times(k_inverse, k[np.ix_(kk, w)]),
-        times(k_inverse, force[kk]),
-    )
-    h_a = -times(k_inverse, m[np.ix_(kk, w)])
+    h_x, h_w = (-times(k_inverse, k[np.ix_(kk, x)]) for x in (x1, w))
+    h_u, h_a = times(k_inverse, force[kk]), -times(k_inverse, m[np.ix_(kk, w)])
     stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
     pushed = lam[np.ix_(x1, kk)]  # by rates of k: through a coil at a capacitor, accelerations push as a mass does
     mass, added = m[np.ix_(r, r)], times(pushed[r], h_v[:, r])
@@ -439,11 +435,8 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     a2 = -times(summed((m[np.ix_(x1, w)],), (pushed, h_r), (k[np.ix_(x1, kk)], h_a)), drive)
     a3, d3 = times(pushed, h_a, drive), times(b1[:, kk], h_a, drive)
     if sep.integrated.nnz:
-        own = (abs(of.W.T) @ abs(model.full_mass) @ abs(t)).toarray()
-        late = np.abs(k_inverse) @ own[np.ix_(kk, w)]
-        own = own[np.ix_(x1, w)] + np.abs(pushed) @ np.abs(h_r) + np.abs(k[np.ix_(x1, kk)]) @ late
-        terms = own, np.abs(pushed) @ late, np.abs(b1[:, kk]) @ late
-        a2, a3, d3 = (remaining(a, made_of @ np.abs(drive)) for a, made_of in zip((a2, a3, d3), terms, strict=True))
+        of_mass = (abs(of.W.T) @ abs(model.full_mass) @ abs(of.T)).toarray()[:, w] @ np.abs(drive)
+        a2, a3, d3 = _from_mass(of, (a2, a3, d3), of_mass, np.abs(h_r @ drive), np.abs(b1[:, kk]))
         refuse_push(model, inputs, a3)
     d0 = (b0[:, w] + b0[:, kk] @ h_w) @ drive + b0[:, kk] @ h_u + react @ force[w]
     d1 = times(summed((b1[:, w],), (b1[:, kk], h_w), (b0[:, kk], h_r)), drive) + times(b1[:, kk], h_u)
@@ -458,6 +451,22 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         expand_rates=sep.T.toarray()[:, nr + nd :] @ h_v,
     )  # fmt: skip
     return _without_jumps(condensed, a2[nr:]) if sep.integrated.nnz and a2[nr:].any() else condensed
+
+
+def _from_mass(
+    of: Separated, found: tuple[np.ndarray, ...], of_mass: np.ndarray, rates: np.ndarray, read: np.ndarray
+) -> list[np.ndarray]:
+    """The forces A2 and A3 and readings D3 of ``found``, without what may be rounding of the mass.
+
+    ``of_mass`` (n + l, i) are the absolute terms of forces by prescribed accelerations, ``rates`` (k, i) the sizes of prescribed
+    rates of k, and ``read`` (o, k) those of readings of these.
+    """
+    nx = len(of.sep.r) + len(of.sep.d)
+    last = slice(nx, nx + len(of.sep.k))
+    late = np.abs(of.k_inverse) @ of_mass[last]
+    pushed, held = np.abs(of.Lambda[:nx, last]), np.abs(of.K[:nx, last])
+    terms = of_mass[:nx] + pushed @ rates + held @ late, pushed @ late, read @ late
+    return [remaining(a, made_of) for a, made_of in zip(found, terms, strict=True)]
 
 
 def _without_jumps(c: Condensed, a2: np.ndarray) -> Condensed:
