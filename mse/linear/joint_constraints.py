@@ -77,7 +77,7 @@ class JointRows:
         # redundant reactions are shared as at the working point: least squares, torques divided by an arm
         lengths = np.ones(clusters.constraint_count)
         lengths[mine] = length[: len(mine)]
-        weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
+        weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0], wp.scale), lengths)[mine]
         weight = np.concatenate([weight, 1.0 / length[len(mine) :]])
         self.sharing[links : links + len(weight)] = 1.0 / weight
         among = found.weighted(length).self_stress

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 from ..elements.coordinates import flowing
 from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import UnsymmetricFactor
-from ..numerics.null_motions import local_null, within
+from ..numerics.null_motions import in_echelon, local_null, within
 from ..numerics.options import SIZES
 from ..numerics.precision import (
     DEPENDENT,
@@ -70,14 +70,14 @@ def flows(model: LinearModel) -> np.ndarray:
 def of_rates_alone(model: LinearModel) -> sp.csr_matrix:
     """What takes (n, n) from all equations those that have rates alone, as "nothing flows into the input of an amplifier".
 
-    It is the equation of an effort that has no rates itself.  Its coordinates stay where they are, so it holds positions, as a
-    constraint does.
+    It is the equation of an effort that has no rates itself.  Its coordinates stay where they are, or follow what is prescribed,
+    so it holds positions, as a constraint does.
     """
     n = model.size
     if model.skew is None:
         return empty(n, n)
     inputs = abs(model.drive) + abs(model.drive_rate)
-    driven = [abs(x[:n, n:]) @ inputs for x in (model.full_mass, model.full_velocity, model.full_stiffness)]
+    driven = [abs(x[:n, n:]) @ inputs for x in (model.full_mass, model.full_stiffness)]
     others = [model.M, model.K, model.force[:n], *driven, model.Lambda.T, model.constraints[:, :n].T]
     none = sum(np.asarray(abs(x).sum(axis=1)).ravel() for x in others) == 0.0
     some = np.asarray(abs(model.Lambda).sum(axis=1)).ravel() > 0.0
@@ -98,19 +98,40 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
     k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
     still = of_rates_alone(model)
     still = still[still.diagonal() > 0.0]
-    slopes = (sp.vstack([model.constraints[:, :n], still @ model.Lambda]) @ sp.diags(unit / model.scale)).tocsr()
-    slopes = normalized(slopes, np.zeros(slopes.shape[0]))[0]
+    constraints = model.constraints[:, :n]
     # what constraints add to equations, and what may be left in those that hold positions
-    pushed = sp.vstack([slopes[: model.constraints.shape[0]], still], format="csr")
+    pushed = sp.vstack([constraints @ sp.diags(1.0 / model.scale), still], format="csr")
+    slopes = (sp.vstack([constraints, still @ model.Lambda]) @ sp.diags(1.0 / model.scale)).tocsr()
     # charges and entropies flow in as many ways as a network has meshes, and forces at rest need not be semi-simple
     if n > (SIZES.dense_eigenpairs if flowing(model.coordinates).any() else SIZES.dense):
-        return replace(Curvatures.none(n), null=_sparse_null(model, k, (pushed, slopes), unit))
-    left, basis = (sl.null_space(x.toarray(), rcond=DEPENDENT) if x.shape[0] else np.eye(n) for x in (pushed, slopes))
+        rows = tuple(_normalized(x @ sp.diags(unit)) for x in (pushed, slopes))
+        return replace(Curvatures.none(n), null=_sparse_null(model, k, rows, unit))
+    left, basis = (_left_by(x, unit) for x in (pushed, slopes))
     _, sizes, motions = np.linalg.svd(left.T @ k.toarray() @ basis)
     # the smallest singular values have the largest relative errors
     rounding = max(SURE, left_by_rounding(n) * sizes.max(initial=0.0))
     null = unit[:, None] * (basis @ motions[sizes <= rounding].T)
     return replace(Curvatures.none(n), null=sp.csc_matrix(cleared(np.linalg.qr(null)[0])))
+
+
+def _normalized(rows: sp.sparray) -> sp.csr_matrix:
+    return normalized(rows.tocsr(), np.zeros(rows.shape[0]))[0]
+
+
+def _left_by(rows: sp.csr_matrix, unit: np.ndarray) -> np.ndarray:
+    """Motions (n, m) that rows (c, n) leave, in coordinates divided by ``unit`` (n,).
+
+    Rows that differ only in coordinates of small units become dependent there.  Motions are then found before, as in
+    :mod:`..numerics.curvatures`.
+    """
+    if not rows.shape[0]:
+        return np.eye(rows.shape[1])
+    plain = _normalized(rows).toarray()
+    found = sl.null_space(_normalized(rows @ sp.diags(unit)).toarray(), rcond=DEPENDENT)
+    if found.shape[1] == rows.shape[1] - np.count_nonzero(independent(np.linalg.svd(plain, compute_uv=False))):
+        return found
+    found = cleared(in_echelon(cleared(sl.null_space(plain, rcond=DEPENDENT)), unit)) / unit[:, None]
+    return found / np.linalg.norm(found, axis=0)
 
 
 def _sparse_null(

@@ -92,7 +92,7 @@ def classify(
             within = _within(weight, allowed)
             if within is None:
                 # what moves no stiff coordinate has exact zeros there
-                return _sorted(a, noise, cleared(in_echelon(allowed.basis, weight)), None)
+                return _sorted(a, noise, cleared(in_echelon(cleared(allowed.basis), weight)), None)
             inner = within.T @ inner @ within
         if _surely_positive(inner, n):
             return Curvatures.none(n)

@@ -14,12 +14,13 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 _ROUNDING = np.finfo(float).eps
+_ROUNDS = 20  # each takes the root of what is too large, so 1e300 becomes 2
 _LEAST = np.finfo(float).tiny  # if everything is zero
 
 
 def solver(a: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """``A^-1 b`` for b (n, k) and a symmetric matrix (n, n); inf or nan if it is singular, which the caller must check."""
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(a)), 1e-300))
+    """``A^-1 b`` for b (n, k) and a square matrix (n, n); inf or nan if it is singular, which the caller must check."""
+    scale = _scale(np.abs(a))
     lu, pivots, _ = sl.lapack.dgetrf(scale[:, None] * a * scale)
     long = sp.csr_matrix(a).astype(np.longdouble)  # mostly zeros, since coordinates are not condensed yet
 
@@ -38,3 +39,18 @@ def solver(a: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         return x
 
     return solve
+
+
+def _scale(sizes: np.ndarray) -> np.ndarray:
+    """What rows and columns of a matrix with entries of these sizes (n, n) are multiplied by, so that all are about one (n,).
+
+    The diagonal of a stiffness decides it.  Without symmetry, or without an energy, entries beside it may be far larger.
+    """
+    diagonal, most = np.diag(sizes), sizes.max(axis=1, initial=0.0)
+    scale = 1.0 / np.sqrt(np.maximum(np.where(diagonal > 0.0, diagonal, most), 1e-300))
+    for _ in range(_ROUNDS):
+        beside = np.sqrt((sizes * scale * scale[:, None]).max(axis=1, initial=0.0))
+        if np.all(beside <= 2.0):
+            break
+        scale = scale / np.maximum(beside, 1.0)
+    return scale

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .factor import UnsymmetricFactor
-from .precision import DEPENDENT, cleared
+from .precision import DEPENDENT, cleared, independent
 from .rank import rank
 from .tangent import normalized
 
@@ -135,8 +134,15 @@ def in_echelon(x: np.ndarray, weight: np.ndarray | float = 1.0) -> np.ndarray:
 
     Coordinates may have very different scales.  Motions that share a large entry then differ only by small ones, and rounding of
     the large entry would hide these.  Coordinates of small ``weight`` (n,) lead first, so that the others' motions lack them.
+    What rounding leaves of a coordinate that moves with those that lead leads nothing, however small its weight is.
     """
-    leading = sl.qr(x.T / weight, mode="r", pivoting=True)[1][: x.shape[1]]
+    size, leading = np.linalg.norm(x, axis=1), []
+    left = x / np.where(size > 0.0, size, 1.0)[:, None]
+    for _ in range(x.shape[1]):
+        remainder = np.linalg.norm(left, axis=1)
+        leading.append(int(np.argmax(np.where(independent(remainder), remainder * size / weight, 0.0))))
+        along = left[leading[-1]] / remainder[leading[-1]]
+        left = left - np.outer(left @ along, along)
     x = x @ np.linalg.inv(x[leading])
     x[leading] = np.eye(x.shape[1])
     return x / np.linalg.norm(x, axis=0)

@@ -426,10 +426,9 @@ class MeritFunction:
         here = self._at(point)
         slopes, residual = here.slopes, here.residual
         rows, _, length = normalized(on_pattern(slopes, slopes.data / self.scale[slopes.indices]), residual)
-        weight = self.assembly.constraint_weights(joint_arm(self.topology, here.configuration.o), length)
-        found = weight * rank(rows, any_pivots=slice(None)).weighted(weight * length).shortest(
-            point.multipliers / weight
-        )
+        weight = self.assembly.constraint_weights(joint_arm(self.topology, here.configuration.o, self.scale), length)
+        found = rank(rows, any_pivots=slice(None)).weighted(weight * length).shortest(point.multipliers / weight)
+        found = weight * found
         k = here.with_reactions(point.stiffness, found - point.multipliers)
         return replace(point, multipliers=found, stiffness=k)
 

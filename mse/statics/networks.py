@@ -21,7 +21,7 @@ from ..model.assembly import ALL, Assembly
 from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation
 from ..model.groups import Group
-from ..numerics.precision import DEPENDENT, EPS
+from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from ..numerics.scaled_newton import Left, solved, unbalanced_motion, undetermined, undetermined_motions
 
 # Of the terms of each equation.  With 1e-13 and 1e-11 tests/elements/test_heat.py passes.
@@ -78,12 +78,18 @@ class Network:
         self.rows = np.flatnonzero(np.diff(rows.indptr))
         self.matrix, self.residual = rows[self.rows].toarray(), residual[self.rows]
         self.held = np.zeros(len(self.rows))
-        conducts = flowing(self.names) & ~self._forces(at, still)[1].any(axis=0)
+        by_values = self._forces(at, still)[1]
+        conducts = flowing(self.names) & ~by_values.any(axis=0)
         self.conducts, self.rests = np.flatnonzero(conducts), np.flatnonzero(~conducts)
         kelvin = self.efforts & [getattr(name, "unit", "") == "K" for name in self.names]
         self.kelvin = kelvin[self.rests]
+        # equations of rates alone, such as "nothing flows into the input of an amplifier", keep charges as constraints do
+        by_rates = still.by_rates(at)[:, self.first + chosen].tocsr()[self.first + chosen].toarray()
+        alone = self.efforts & ~by_values.any(axis=1) & ~by_rates[:, self.rests].any(axis=1) & ~self.matrix.any(axis=0)
+        self.kept = np.vstack([self.matrix, by_rates[alone]])[:, self.conducts]
         # rows combined so that only charges that rest are left in them
-        self.closed = sl.null_space(self.matrix[:, self.conducts].T).T if len(self.rows) else np.zeros((0, 0))
+        closed = sl.null_space(self.kept.T).T[:, : len(self.rows)] if len(self.rows) else np.zeros((0, 0))
+        self.closed = closed[np.abs(closed).max(axis=1, initial=0.0) > NOTHING]
 
     def _at(self, q: np.ndarray, v: np.ndarray) -> tuple[Configuration, Assembly]:
         """The system with values and rates (c,) of the network."""
@@ -123,7 +129,8 @@ class Network:
         self._refuse_undetermined(self._left(z, ~told, ~follows, z[~follows]).slopes, ~follows)
         q, v = self._values(z)
         if len(self.conducts):
-            q[self.conducts] += np.linalg.lstsq(self.matrix[:, self.conducts], -self._sums(q), rcond=None)[0]
+            left = np.append(-self._sums(q), np.zeros(len(self.kept) - len(self.rows)))
+            q[self.conducts] += np.linalg.lstsq(self.kept, left, rcond=None)[0]
         return q, v, z[len(z) - len(self.rows) :]
 
     def balances(self, rates: np.ndarray, multipliers: np.ndarray, held: np.ndarray) -> bool:

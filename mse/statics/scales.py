@@ -44,11 +44,13 @@ def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
     return scale
 
 
-def joint_arm(topology: Topology, o: np.ndarray) -> float:
+def joint_arm(topology: Topology, o: np.ndarray, scale: np.ndarray) -> float:
     """The arm (m) by which torques are divided to compare them with forces that redundant joints share.
 
     It is the root mean square distance of the joints' frames on each body from their middle, at origins ``o`` (frames, 3).  If
     every body has all its joints at one place, all frames with elements count.  It does not depend on position, names or order.
+    Distances of less than half of the digits of the arms that ``scale`` (n,), from :func:`coordinate_scale`, has for turns are
+    none: bodies at one place are apart by rounding, and torques over that would be far larger than all forces.
     """
     jointed = [kind.frames.ravel() for kind in topology.kinds if kind.cls.constrains()]
     jointed = np.unique(np.concatenate([np.zeros(0, dtype=int), *jointed]))
@@ -56,7 +58,9 @@ def joint_arm(topology: Topology, o: np.ndarray) -> float:
     held = np.unique(np.concatenate([np.zeros(0, dtype=int), *(kind.frames.ravel() for kind in forceful(topology))]))
     whole = _spread(o[held], np.zeros(len(held), dtype=int))
     apart = _spread(o[jointed], topology.unit[jointed])
-    return apart if apart > NOTHING * whole else whole or 1.0
+    turning = scale[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:]
+    least = max(NOTHING * whole, np.sqrt(EPS) * turning.max(initial=0.0))
+    return next((arm for arm in (apart, whole) if arm > least), 1.0)
 
 
 def _spread(o: np.ndarray, group: np.ndarray) -> float:

@@ -209,6 +209,22 @@ def test_reactions_under_a_motor_that_moves_mass_are_improper_in_time():
     np.testing.assert_allclose(transfer[:, 0], expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("stiffness", [1e4, 1e7, 1e9])
+def test_stiff_springs_beside_hide_no_derivative(stiffness):
+    """The motor carries 1 kg: that was taken for rounding of the spring's squared stiffness, and the state space lacked it."""
+    system = mse.MSystem("stage", gravity=(0, 0, 0))
+    carriage, probe = (system.add(mse.RigidBody(name, mass=1.0, inertia=1e-3)) for name in ("carriage", "probe"))
+    system.add(mse.Prismatic("guide", motor="position"), between=(carriage, system.ground))
+    system.add(mse.Prismatic("flexure", stiffness=stiffness), between=(probe, carriage))
+    linear, w = system.find_working_point().linearize(), 2.0 * np.pi * 1000.0
+    force = linear.frequency_response([w / (2.0 * np.pi)], outputs=["guide.fz"]).values[0, 0, 0]
+    np.testing.assert_allclose(np.abs(force), np.abs(w**2 * (1.0 + 1.0 / (1.0 - w**2 / stiffness))), rtol=1e-9)
+    with pytest.raises(
+        ImproperModelError, match=r"guide\.fz under guide\.displacement would need the second derivative"
+    ):
+        linear.state_space(outputs=["guide.fz"])
+
+
 def test_a_free_swing_in_time():
     linear = pendulum().find_working_point().linearize()
     (state,) = [x for x in linear.state_space().states if not x.endswith("'")]

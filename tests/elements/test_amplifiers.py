@@ -394,3 +394,38 @@ def test_inductance_before_an_amplifier_leaves_its_input_without_current(coupled
     inner = linear.state_space(outputs=outputs, inputs=inputs)
     found = [inner.C @ np.linalg.solve(2j * np.pi * x * np.eye(len(inner.A)) - inner.A, inner.B) + inner.D for x in f]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def held_by_capacitors(*branches):
+    system = mse.MSystem("held")
+    amplifier = system.add(mse.Amplifier("amplifier", gain=3.0))
+    further = {
+        "in": [amplifier.port("in+")],
+        "0": [amplifier.port("in-"), amplifier.port("-")],
+        "out": [amplifier.port("+")],
+    }
+    return wired(system, *branches, (mse.Resistor("load", resistance=5.0), "out", "0"), further=further)
+
+
+def test_charges_at_an_input_stay_where_they_begin():
+    """Only capacitors hold the input: nothing flows into it, so at rest they share a voltage as without the amplifier."""
+    source, near, far = (
+        mse.VoltageSource("source", voltage=5.0), mse.Capacitor("near", capacitance=1e-3), mse.Capacitor("far", capacitance=3e-3),
+    )  # fmt: skip
+    point = held_by_capacitors((source, "a", "0"), (near, "a", "in"), (far, "in", "0")).find_working_point()
+    assert point.potentials["far.+"] == pytest.approx(5.0 * 1e-3 / (1e-3 + 3e-3), rel=1e-12)
+    assert point.potentials["amplifier.+"] == pytest.approx(3.75, rel=1e-12)
+    assert point.flows["load.charge"] == pytest.approx(0.75, rel=1e-12) and point.stable
+    response = point.linearize().frequency_response([7.0], inputs=["source.voltage"], outputs=["load.current"])
+    np.testing.assert_allclose(response.values[0, 0, 0], 3.0 * 0.25 / 5.0, rtol=1e-12)
+
+
+def test_a_capacitor_alone_at_an_input_has_no_charge_at_rest():
+    """Its noise of stiffness is so far above that of what flows that their constraints looked the same."""
+    capacitor = mse.Capacitor("capacitor", capacitance=1e-3)
+    point = held_by_capacitors((capacitor, "in", "0"), (mse.CurrentSource("source"), "0", "in")).find_working_point()
+    assert point.internal["capacitor.charge"] == point.potentials["amplifier.+"] == 0.0
+    linear, f = point.linearize(), np.array([2.0, 40.0])
+    assert not linear.modes(damped=True).eigenvalues.size
+    found = linear.frequency_response(f, outputs=["load.current"]).values[:, 0, 0]
+    np.testing.assert_allclose(found, 3.0 / (2j * np.pi * f * 1e-3) / 5.0, rtol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from wiring import wired
 
 import mse
 from mse import Pose
@@ -240,3 +241,21 @@ def test_an_object_in_two_models_is_refused_as_it_would_count_twice():
     whole = mse.compose("c", [body, spring, v, beam])
     assert whole.M.diagonal().sum() == pytest.approx(point.linearize().M.diagonal().sum(), rel=1e-12)
     assert list(spring.parameters) == ["", "u", "u.k", "v"]
+
+
+def test_a_gyrator_that_carries_nothing_is_composed_beside_capacitors():
+    """LAPACK failed: rounding of the capacitors' charges was compared with the gyrator's, which have no stiffness."""
+    system = mse.MSystem("beside")
+    gyrator = system.add(mse.Gyrator("gyrator", resistance=1.3))
+    capacitors = [mse.Capacitor(name, capacitance=c) for name, c in (("first", 5e-5), ("second", 3e-5))]
+    further = {
+        "a": [gyrator.port("1-"), gyrator.port("2+")],
+        "b": [gyrator.port("1+"), gyrator.port("2-")],
+    }
+    branches = [*((c, "a", "0") for c in capacitors), (mse.CurrentSource("source"), "0", "a")]
+    alone = wired(system, *branches, further=further).find_working_point().linearize()
+    f = np.array([10.0, 200.0])
+    found = mse.compose("again", [alone]).frequency_response(f, outputs=["source.voltage", "gyrator.current1"]).values
+    # what flows in at "+" is taken from earth, and charges the capacitors
+    np.testing.assert_allclose(-found[:, 0, 0], 1.0 / (2j * np.pi * f * 8e-5), rtol=1e-12)
+    np.testing.assert_allclose(found[:, 1, 0], 0.0, atol=1e-12)

@@ -230,3 +230,51 @@ def test_a_controller_drives_a_current():
     t = np.linspace(0.0, 0.05, 20001)
     by_scipy = scipy.signal.lsim(exact, np.sin(t), t)[1]
     np.testing.assert_allclose(sign * run[name], by_scipy[::40], atol=1e-6 * np.abs(by_scipy).max())
+
+
+def sensed_coil(*, inductance=0.1, load):
+    """A current flows through a coil between the inputs of an amplifier of gain 3, which drives a load at node "b"."""
+    system = mse.MSystem("sensed coil")
+    amplifier = system.add(mse.Amplifier("amplifier", gain=3.0))
+    further = {
+        "a": [amplifier.port("in+")], "0": [amplifier.port("in-"), amplifier.port("-")], "b": [amplifier.port("+")],
+    }  # fmt: skip
+    coil = mse.Inductor("coil", inductance=inductance)
+    return wired(system, (mse.CurrentSource("i"), "0", "a"), (coil, "a", "0"), *load, further=further)
+
+
+def test_a_coil_at_an_input_carries_what_a_source_prescribes():
+    """Modes and state spaces were refused: nothing but the accelerations of what is prescribed decides the effort."""
+    load = [(mse.Resistor("r", resistance=5.0), "b", "c"), (mse.Capacitor("c", capacitance=0.02), "c", "0")]
+    linear, f = linear_of(sensed_coil(load=load)), np.array([0.5, 3.0])
+    s = 2j * np.pi * f
+    np.testing.assert_allclose(linear.modes(damped=True).eigenvalues, [-1.0 / (5.0 * 0.02)], rtol=1e-12)
+    ss = linear.state_space(outputs=["c.charge", "coil.current"])
+    voltage = 3.0 * 0.1 * s  # of the amplifier for 1 A
+    np.testing.assert_allclose(at(ss, f)[:, 0, 0], voltage / (50.0 + 5.0 * s), rtol=1e-12)
+    np.testing.assert_allclose(at(ss, f)[:, 1, 0], 1.0, rtol=1e-12)
+    for name in ("i.voltage", "c.current"):
+        with pytest.raises(mse.ImproperModelError, match=rf"{name} under i\.current would need the first derivative"):
+            linear.state_space(outputs=[name])
+
+
+def test_a_current_that_derivatives_drive_through_nothing_is_refused():
+    capacitor = [(mse.Capacitor("c", capacitance=0.02), "b", "0")]
+    linear = linear_of(sensed_coil(load=capacitor))
+    with pytest.raises(mse.ImproperModelError, match=r"c\.current under i\.current would need the second derivative"):
+        linear.state_space(outputs=["c.current"])
+    with pytest.raises(mse.ImproperModelError, match=r"c\.charge under i\.current would need the first derivative"):
+        linear.state_space(outputs=["c.charge"])
+
+
+def test_a_current_whose_third_derivative_pushes_is_refused():
+    system = sensed_coil(load=[(mse.Capacitor("c", capacitance=1e-4), "b", "c")])
+    cone = system.add(mse.RigidBody("cone", mass=0.02, inertia=1e-4))
+    system.add(mse.Prismatic("guide", stiffness=1500.0), between=(cone, system.ground))
+    speaker = system.add(mse.VoiceCoil("speaker", bl=5.0), between=(system.ground, cone))
+    system.connect(speaker.port("+"), system["c"].port("-"))
+    system.connect(speaker.port("-"), system.earth)
+    linear = linear_of(system)
+    with pytest.raises(mse.ImproperModelError, match=r"derivatives of i\.current push masses or coils"):
+        linear.state_space(outputs=["guide.displacement"])
+    assert np.abs(linear.modes(damped=True).eigenvalues) == pytest.approx(np.sqrt(1500.0 / (0.02 + 1e-4 * 25.0)))

@@ -39,3 +39,13 @@ def test_singular_matrices_are_told_by_what_is_not_finite():
     assert not np.isfinite(solver(np.diag([1.0, 0.0]))(np.ones((2, 1)))).all()
     a = sl.hilbert(4)
     np.testing.assert_allclose(a @ solver(a)(np.eye(4)), np.eye(4), atol=1e-12)
+
+
+def test_entries_beside_the_diagonal_decide_the_scale_where_that_is_empty():
+    """Rounding in the same row and column became as large as 1e134, and solutions had no digit."""
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((6, 6))
+    a[-1, -1], a[0, -1], a[-1, 0] = 0.0, 1e-16, 1e-17
+    size, x = 10.0 ** rng.uniform(-6, 6, 6), rng.standard_normal((6, 2))
+    found = solver(a * size * size[:, None])((a @ x) * size[:, None])
+    np.testing.assert_allclose(found * size[:, None], x, rtol=1e-12)

@@ -138,3 +138,12 @@ def test_motions_in_echelon_keep_small_entries_beside_large_ones():
     np.testing.assert_allclose(
         found, [[1.0, 0.0], [0.0, 1.0 / np.hypot(1.0, 0.8)], [4e-17, 0.8 / np.hypot(1.0, 0.8)]], atol=1e-15
     )
+
+
+def test_motions_in_echelon_are_led_by_no_rounding():
+    """The first two coordinates move together up to rounding; their weights made what it leaves as large as the third one."""
+    weight = np.array([1e7, 1e7, 1e23])
+    for rounding in (0.0, 1e-16, -1e-16):
+        found = in_echelon(np.array([[0.6, 0.3], [-0.6, -0.3 + rounding], [0.5, -0.8]]), weight)
+        shapes = found * np.sign(found[[0, 2], [0, 1]])
+        np.testing.assert_allclose(shapes, [[np.sqrt(0.5), 0.0], [-np.sqrt(0.5), 0.0], [0.0, 1.0]], atol=1e-15)

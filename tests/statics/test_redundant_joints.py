@@ -71,7 +71,7 @@ def shortest(wp) -> tuple[np.ndarray, np.ndarray]:
     o, u = wp.frame_poses
     here = Configuration(o, u, wp.state.o, wp.state.q, wp.state.memory, topology.gravity)
     residual, slopes = assembly.constraints(here)
-    weight = assembly.constraint_weights(joint_arm(topology, o), np.ones(len(residual)))
+    weight = assembly.constraint_weights(joint_arm(topology, o, wp.scale), np.ones(len(residual)))
     given = slopes.T @ wp.multipliers
     rows = (sp.diags(weight) @ slopes @ sp.diags(1.0 / wp.scale)).toarray()
     return wp.multipliers / weight, np.linalg.lstsq(rows.T, given / wp.scale, rcond=1e-9)[0]
@@ -170,3 +170,20 @@ def test_composed_models_share_as_the_whole_does():
             a, b = expected[name, push_name][0], found[name, push_name][0]
             assert b == pytest.approx(a, abs=1e-8)
     assert np.abs([expected[name, "push.fy"][0] for name in flat.outputs]).max() > 0.1
+
+
+@pytest.mark.parametrize("gravity", [0.0, 1e-20, 1e-11, 9.81])
+def test_bodies_at_one_place_but_for_rounding_keep_their_constraints(gravity):
+    """Torques were divided by their distance of 1e-22 m, and rows that hold turns were lost in the linear model."""
+    s = mse.MSystem("nested", gravity=(0, 0, -gravity))
+    inner, outer = (s.add(mse.RigidBody(name, mass=1.0, inertia=1e-3)) for name in ("inner", "outer"))
+    s.add(mse.Prismatic("below", stiffness=100.0), between=(inner, s.ground))
+    s.add(mse.Prismatic("beside", stiffness=444.0), between=(outer, s.ground))
+    s.add(mse.Prismatic("among", stiffness=853.0), between=(outer, inner))
+    linear = s.find_working_point().linearize()
+    rows = linear.constraints[:, : linear.size].toarray() / linear.scale
+    lengths = np.linalg.norm(rows, axis=1)
+    assert len(rows) == 10 and lengths.min() > 1e-3 * lengths.max()
+    found = linear.modes().frequencies_hz
+    k = np.array([[953.0, -853.0], [-853.0, 1297.0]])
+    np.testing.assert_allclose(found, np.sqrt(np.linalg.eigvalsh(k)) / (2.0 * np.pi), rtol=1e-10)

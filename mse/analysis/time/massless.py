@@ -4,14 +4,14 @@ Laws without energy may have a rate of one coordinate in the equation of another
 Equations are separated as coordinates are then, by null spaces from the left.
 
 An equation of rates alone, such as "nothing flows into the input of an amplifier", is integrated: its coordinates stay where they
-are.  One of them is given up for it, and the equation of that one decides the effort that keeps it there, such as the voltage of
-a coil with inductance at that input.
+are, or follow what is prescribed.  One of them is given up for it, and the equation of that one decides the effort that keeps it
+there, such as the voltage of a coil with inductance at that input.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -27,19 +27,22 @@ from ...linear.zero_motions import of_rates_alone
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
-from ...numerics.precision import EPS, NOTHING, left_by_rounding
+from ...numerics.precision import DEPENDENT, EPS, NOTHING, left_by_rounding
 from ...numerics.recent import Recent
 from ...numerics.sparse_tools import empty, identity
+from .improper import refuse_push, remaining
 
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """``q = T (r, d, k)`` with M = diag(M_rr, 0, 0) and no rates of k; in ``W^T`` times the equations, the last have none of d.
+    """``q = T (r, d, k) + P w`` with M = diag(M_rr, 0, 0) and no rates of k; in ``W^T`` times the equations, the last have none
+    of d.  Coordinates that are given up follow prescribed displacements w (l,) by P.
 
     Each new coordinate keeps the name of an old one; ``r``, ``d``, ``k`` are their numbers in the old order.
     """
 
     T: sp.csr_matrix
+    P: sp.csr_matrix
     W: sp.csr_matrix
     r: np.ndarray
     d: np.ndarray
@@ -72,14 +75,14 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
         pivot = pivot - 1
         first, rest = pivot[:rank], pivot[rank:]
         inverse = np.linalg.inv(dense[np.ix_(first, first)])
-        x = _without_errors(-inverse @ dense[np.ix_(first, rest)], inverse)
+        x = _without_errors(-inverse @ dense[np.ix_(first, rest)], inverse, s[first][:, None] / s[rest])
         for j, c in enumerate(rest):
             column = block[c]
             keep.remove(column)
             drop.append(column)
             rows += list(block[first])
             cols += [column] * rank
-            values += list(x[:, j] * s[first] / s[c])
+            values += list(x[:, j])
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     full = sp.csr_matrix((values, (rows, cols)), shape=(n, n)) + sp.identity(n)
     return keep, drop, full.tocsc()[:, drop].tocsr()
@@ -102,19 +105,19 @@ _SEPARATIONS = Recent(4)  # a question of stability, all modes and a state space
 
 def _separation(model: LinearModel) -> Separation:
     n = model.size
-    integrated, given_up, resting = _integrated(model)
+    integrated, given_up, resting, follow = _integrated(model)
     mass, moving = model.M, identity(n)
     if len(given_up):
-        mass = (resting.T @ mass @ resting).tocsr()
+        mass = _where_terms_remain(resting.T, mass, resting)
         moving = sp.diags_array(1.0 - np.isin(np.arange(n), given_up), format="csr")
     r, s, null_m = range_and_null((moving @ mass @ moving).tocsr() if len(given_up) else mass)
     if not len(s):
         none = np.zeros(0, dtype=int)
-        return Separation(identity(n), identity(n), r, none, none, integrated)
+        return Separation(identity(n), follow, identity(n), r, none, none, integrated)
     rates = model.symmetric.Lambda if model.skew is None else model.symmetric.Lambda + model.gyroscopic
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
-    null_w = resting @ (null_m - _pushed(mass, r, s, given_up))
-    null_m, rates = resting @ null_m, rates - integrated @ rates
+    null_w = _where_terms_remain(resting, null_m - _pushed(mass, r, s, given_up))
+    null_m, rates = _where_terms_remain(resting, null_m), rates - integrated @ rates
     damping = (_where_terms_remain(null_w.T, rates, null_m) @ moving[s][:, s]).tocsr()
     in_d, in_k, null_l = range_and_null(damping) if model.skew is None else _range_and_null_of_any(damping)
     rows_d, left = (in_d, null_l) if model.skew is None else _range_and_null_of_any(damping.T.tocsr())[::2]
@@ -124,27 +127,34 @@ def _separation(model: LinearModel) -> Separation:
         sp.hstack([e_r, x.tocsc()[:, of_d], times(x, null)], format="csr")
         for x, of_d, null in ((null_m, in_d, null_l), (null_w, rows_d, left))
     )
-    out = Separation(t, w, r, s[in_d], s[in_k], integrated)
+    out = Separation(t, follow, w, r, s[in_d], s[in_k], integrated)
     last = slice(len(r) + len(in_d), n)
     _refuse_free(model, out, t.tocsc()[:, last], w.tocsc()[:, last])
     return out
 
 
-def _integrated(model: LinearModel) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix]:
+def _integrated(model: LinearModel) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix, sp.csr_matrix]:
     """What takes (n, n) from all equations those of rates alone, as many coordinates given up for them, and columns (n, n).
 
-    The columns of all other coordinates obey those equations.
+    The columns of all other coordinates obey those equations.  The last matrix (n, l) says how those that are given up follow
+    prescribed displacements.  Coordinates with mass are given up only if no others can be: they would add accelerations.
     """
-    n, integrated = model.size, of_rates_alone(model)
-    none = empty(n, n), np.zeros(0, dtype=int), identity(n)
+    n, links, integrated = model.size, len(model.prescribed), of_rates_alone(model)
+    none = empty(n, n), np.zeros(0, dtype=int), identity(n), empty(n, links)
     if not integrated.nnz:
         return none
-    given_up, drop, null = _range_and_null_of_any((integrated @ model.Lambda).tocsr())
+    given_up, drop, null = _range_and_null_of_any((integrated @ model.Lambda).tocsr(), last=model.M.diagonal() > 0.0)
     if len(given_up) < integrated.nnz:  # those that follow from others hold nothing
         return none
     columns = sp.identity(n, format="lil")
     columns[:, drop] = null
-    return integrated, given_up, columns.tocsr()
+    rates = (integrated @ model.full_velocity[:n]).tocsr()[integrated.diagonal() > 0.0]
+    own, driven = rates[:, given_up].toarray(), rates[:, n:].toarray()
+    size = np.abs(own).max(axis=1, keepdims=True)
+    inverse = np.linalg.inv(own / size)
+    follow = sp.lil_matrix((n, links))
+    follow[given_up] = _without_errors(-inverse @ (driven / size), inverse)
+    return integrated, given_up, columns.tocsr(), follow.tocsr()
 
 
 def _pushed(mass: sp.csr_matrix, r: np.ndarray, s: np.ndarray, given_up: np.ndarray) -> sp.csr_matrix:
@@ -155,19 +165,22 @@ def _pushed(mass: sp.csr_matrix, r: np.ndarray, s: np.ndarray, given_up: np.ndar
         diagonal = mass.diagonal()
         size, other = (1.0 / np.sqrt(np.where(diagonal[of] > 0.0, diagonal[of], 1.0)) for of in (r, given_up))
         inverse = np.linalg.inv(mass[r][:, r].toarray() * size * size[:, None])
-        x = _without_errors(inverse @ (own.toarray() * size[:, None] * other), inverse)
-        found[np.ix_(r, np.searchsorted(s, given_up))] = x * size[:, None] / other
+        x = inverse @ (own.toarray() * size[:, None] * other)
+        found[np.ix_(r, np.searchsorted(s, given_up))] = _without_errors(x, inverse, size[:, None] / other)
     return found.tocsr()
 
 
-def _without_errors(x: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """Solutions (r, k) of equations with this inverse (r, r), with zeros where they may be nothing but errors.
+def _without_errors(x: np.ndarray, inverse: np.ndarray, unit: np.ndarray | float = 1.0) -> np.ndarray:
+    """Solutions (r, k) of equations with this inverse (r, r), times ``unit`` (r, k), whole numbers where they may be.
 
-    The equations and their right-hand sides have entries up to 1.  What remains of nothing would be rates of coordinates that
-    have none, or derivatives of inputs in outputs.
+    The equations and their right-hand sides have entries up to 1.  Charges of a circuit follow each other by whole numbers.  What
+    remains of nothing, or of the difference of two that are equal, would be rates of coordinates that have none, or derivatives
+    of inputs in outputs.
     """
-    errors = EPS * np.abs(inverse).sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))
-    return np.where(np.abs(x) <= errors, 0.0, x)
+    errors = left_by_rounding() * np.abs(inverse).sum(axis=1)[:, None] * (1.0 + np.abs(x).sum(axis=0))
+    found, errors = x * unit, errors * unit
+    whole = np.where(errors <= DEPENDENT, np.round(found), 0.0)
+    return np.where(np.abs(found - whole) <= errors, whole, found)
 
 
 def _where_terms_remain(*factors: sp.csr_matrix) -> sp.csr_matrix:
@@ -179,8 +192,13 @@ def _where_terms_remain(*factors: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix((product.data[remain], (rows[remain], columns[remain])), shape=product.shape)
 
 
-def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
-    """:func:`range_and_null` of any square matrix: columns that span its range, the others, and its null space by these."""
+def _range_and_null_of_any(
+    a: sp.csr_matrix, last: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+    """:func:`range_and_null` of any square matrix: columns that span its range, the others, and its null space by these.
+
+    Columns that are ``last`` (n,) are among those that span the range only where all others do not.
+    """
     n = a.shape[0]
     label = connected_components(abs(a), directed=False)[1]
     filled = np.isin(np.arange(n), a.nonzero())
@@ -193,6 +211,8 @@ def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp
         dense /= np.where(long > 0.0, long, 1.0)[:, None]
         wide = np.linalg.norm(dense, axis=0)
         wide[wide == 0.0] = 1.0
+        if last is not None:
+            wide = np.where(last[block], wide / np.sqrt(EPS), wide)  # half of the digits are left to decide the rank
         triangle, pivot = sl.qr(dense / wide, mode="r", pivoting=True)
         size = np.abs(np.diag(triangle))
         rank = int(np.count_nonzero(size > left_by_rounding(len(block)) * size[0]))
@@ -200,8 +220,8 @@ def _range_and_null_of_any(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp
         keep, drop = [*keep, *first], [*drop, *rest]
         if rank and len(rest):
             x = -sl.solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
-            x = _without_errors(x, sl.solve_triangular(triangle[:rank, :rank], np.eye(rank)))
-            columns[np.ix_(first, rest)] = x * wide[pivot[rank:]] / wide[pivot[:rank], None]
+            inverse = sl.solve_triangular(triangle[:rank, :rank], np.eye(rank))
+            columns[np.ix_(first, rest)] = _without_errors(x, inverse, wide[pivot[rank:]] / wide[pivot[:rank], None])
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     return keep, drop, columns.tocsc()[:, drop].tocsr()
 
@@ -241,9 +261,9 @@ def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix, w_k: s
 class Condensed:
     """Dense equations of the coordinates x1 = (r, d), after k is eliminated statically.
 
-    ``M r'' + (Lambda x1')_r + (K x1)_r = (A0 u + A1 u' + A2 u'')_r``, the same without mass for d, and
-    ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u''``.  ``expand`` (n, x1) and ``expand_rates`` give all q from x1 and x1'
-    (for u = 0); ``symmetric`` says whether Lambda and K are symmetric.
+    ``M r'' + (Lambda x1')_r + (K x1)_r = (A0 u + A1 u' + A2 u'')_r``, the same without mass and A2 for d, and
+    ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u'' + D3 u'''``.  ``expand`` (n, x1) and ``expand_rates`` give all q from
+    x1 and x1' (for u = 0); ``symmetric`` says whether Lambda and K are symmetric.
     """
 
     sep: Separation
@@ -260,6 +280,7 @@ class Condensed:
     D0: np.ndarray
     D1: np.ndarray
     D2: np.ndarray
+    D3: np.ndarray
     expand: np.ndarray
     expand_rates: np.ndarray
 
@@ -350,12 +371,17 @@ def separated(model: LinearModel) -> Separated:
             "frequency_response, modes with a count, or a smaller model"
         )
     sep = separate(model)
-    t, w = (sp.block_diag([x, sp.identity(len(model.prescribed))], format="csr") for x in (sep.T, sep.W))
+    own = sp.identity(len(model.prescribed))
+    t, w = sp.bmat([[sep.T, sep.P], [None, own]], format="csr"), sp.block_diag([sep.W, own], format="csr")
     rates, stiffness = model.full_velocity, model.full_stiffness
     if sep.integrated.nnz:
         integrated = sp.block_diag([sep.integrated, empty(len(model.prescribed), len(model.prescribed))]) @ rates
         rates, stiffness = (rates - integrated).tocsr(), stiffness + integrated
-    m = (w.T @ model.full_mass @ t).toarray()
+    if sep.integrated.nnz:
+        m = _product(model, w.T, model.full_mass, t)
+    else:
+        m = (w.T @ model.full_mass @ t).toarray()
+        m[len(sep.r) : model.size] = 0.0
     lam, k = (_product(model, w.T, a, t) for a in (rates, stiffness))
     kk = slice(len(sep.r) + len(sep.d), model.size)
     k_inverse = _inverse(k[kk, kk]) if _compares_rounding(model) else np.linalg.inv(k[kk, kk])
@@ -380,17 +406,20 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
 
     compared = _compares_rounding(model)
 
-    def times(*factors: np.ndarray) -> np.ndarray:
-        product = reduce(operator.matmul, factors)
-        return _above_rounding(product, reduce(operator.matmul, map(abs, factors))) if compared else product
+    def summed(*products: tuple[np.ndarray, ...]) -> np.ndarray:
+        found = sum(reduce(operator.matmul, factors) for factors in products)
+        if not compared:
+            return found
+        return _above_rounding(found, sum(reduce(operator.matmul, map(abs, factors)) for factors in products))
 
-    # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_u u: equations without rates of d and k may have rates of r and w
+    def times(*factors: np.ndarray) -> np.ndarray:
+        return summed(factors)
+
+    # q_k = h_x x1 + h_v x1' + h_w w + h_r w' + h_a w'' + h_u u: equations without rates of d and k may have rates of r and w, and
+    # an effort that makes a coil carry what is prescribed has accelerations of w
     h_v, h_r = (-times(k_inverse, lam[kk, x]) for x in (x1, w))
-    h_x, h_w, h_u = (
-        -times(k_inverse, k[kk, x1]),
-        -times(k_inverse, k[kk, w]),
-        times(k_inverse, force[kk]),
-    )
+    h_x, h_w = (-times(k_inverse, k[kk, x]) for x in (x1, w))
+    h_u, h_a = times(k_inverse, force[kk]), -times(k_inverse, m[kk, w])
     stiffness = k[x1, x1] + k[x1, kk] @ h_x
     pushed = lam[x1, kk]  # by rates of k: through a coil at a capacitor, accelerations push as a mass does
     mass, added = m[r, r].copy(), times(pushed[r], h_v[:, r])
@@ -400,27 +429,59 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     if model.skew is None or not model.skew.circulates:
         # sums in another order would differ by rounding: modes and static solutions would belong to two stiffnesses
         stiffness = 0.5 * (stiffness + stiffness.T)
+    b0, b1, b2 = measure - react @ k[w], rate - react @ lam[w], -react @ m[w]
     a0 = force[x1] - k[x1, kk] @ h_u - (k[x1, w] + k[x1, kk] @ h_w) @ drive
-    a1 = -times(lam[x1, w] + times(k[x1, kk], h_r) + times(pushed, h_w), drive) - times(pushed, h_u)
-    a2 = -times(m[r, w] + times(pushed[r], h_r), drive)
-    b0 = measure - react @ k[w]
-    b1 = rate - react @ lam[w]
-    b2 = -react @ m[w]
-    return Condensed(
-        sep=sep,
-        symmetric=model.skew is None,
-        M=mass,
-        Lambda=lam[x1, x1] + k[x1, kk] @ h_v + pushed @ h_x,
-        K=stiffness,
-        A0=a0,
-        A1=a1,
-        A2=a2,
+    a1 = -times(summed((lam[x1, w],), (k[x1, kk], h_r), (pushed, h_w)), drive) - times(pushed, h_u)
+    a2 = -times(summed((m[x1, w],), (pushed, h_r), (k[x1, kk], h_a)), drive)
+    a3, d3 = times(pushed, h_a, drive), times(b1[:, kk], h_a, drive)
+    if sep.integrated.nnz:
+        of_mass = (abs(of.W.T) @ abs(model.full_mass) @ abs(of.T)).toarray()[:, w] @ np.abs(drive)
+        a2, a3, d3 = _from_mass(of, (a2, a3, d3), of_mass, np.abs(h_r @ drive), np.abs(b1[:, kk]))
+        refuse_push(model, inputs, a3)
+    d0 = (b0[:, w] + b0[:, kk] @ h_w) @ drive + b0[:, kk] @ h_u + react @ force[w]
+    d1 = times(summed((b1[:, w],), (b1[:, kk], h_w), (b0[:, kk], h_r)), drive) + times(b1[:, kk], h_u)
+    d2 = times(summed((b2[:, w],), (b1[:, kk], h_r), (b0[:, kk], h_a)), drive)
+    condensed = Condensed(
+        sep=sep, symmetric=model.skew is None, M=mass,
+        Lambda=lam[x1, x1] + k[x1, kk] @ h_v + pushed @ h_x, K=stiffness, A0=a0, A1=a1, A2=a2[:nr],
         B0=b0[:, x1] + b0[:, kk] @ h_x,
         B1=b1[:, x1] + times(b1[:, kk], h_x) + times(b0[:, kk], h_v),
-        B2=b2[:, r] + times(b1[:, kk], h_v[:, r]),
-        D0=(b0[:, w] + b0[:, kk] @ h_w) @ drive + b0[:, kk] @ h_u + react @ force[w],
-        D1=times(b1[:, w] + times(b1[:, kk], h_w) + times(b0[:, kk], h_r), drive) + times(b1[:, kk], h_u),
-        D2=times(b2[:, w] + times(b1[:, kk], h_r), drive),
+        B2=b2[:, r] + times(b1[:, kk], h_v[:, r]), D0=d0, D1=d1, D2=d2, D3=d3,
         expand=sep.T.toarray() @ np.vstack([np.eye(nr + nd), h_x]),
         expand_rates=sep.T.toarray()[:, nr + nd :] @ h_v,
-    )
+    )  # fmt: skip
+    return _without_jumps(condensed, a2[nr:]) if sep.integrated.nnz and a2[nr:].any() else condensed
+
+
+def _from_mass(
+    of: Separated, found: tuple[np.ndarray, ...], of_mass: np.ndarray, rates: np.ndarray, read: np.ndarray
+) -> list[np.ndarray]:
+    """The forces A2 and A3 and readings D3 of ``found``, without what may be rounding of the mass.
+
+    ``of_mass`` (n + l, i) are the absolute terms of forces by prescribed accelerations, ``rates`` (k, i) the sizes of prescribed
+    rates of k, and ``read`` (o, k) those of readings of these.
+    """
+    nx = len(of.sep.r) + len(of.sep.d)
+    last = slice(nx, nx + len(of.sep.k))
+    late = np.abs(of.k_inverse) @ of_mass[last]
+    pushed, held = np.abs(of.Lambda[:nx, last]), np.abs(of.K[:nx, last])
+    terms = of_mass[:nx] + pushed @ rates + held @ late, pushed @ late, read @ late
+    return [remaining(a, made_of) for a, made_of in zip(found, terms, strict=True)]
+
+
+def _without_jumps(c: Condensed, a2: np.ndarray) -> Condensed:
+    """The equations without the forces ``a2 u''`` (d, i) on massless coordinates d, which jump with u'.
+
+    The new coordinates are ``d - X u'``, where damping decides X.
+    """
+    r, d = slice(0, len(c.M)), slice(len(c.M), len(c.K))
+    inverse = np.linalg.inv(c.Lambda[d, d])
+    x = remaining(inverse @ a2, np.abs(inverse) @ np.abs(a2))
+
+    def beside(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return remaining(a + b @ x, np.abs(a) + np.abs(b) @ np.abs(x))
+
+    return replace(
+        c, A1=beside(c.A1, -c.K[:, d]), A2=beside(c.A2, -c.Lambda[r, d]), D1=beside(c.D1, c.B0[:, d]),
+        D2=beside(c.D2, c.B1[:, d]),
+    )  # fmt: skip

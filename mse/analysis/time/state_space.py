@@ -15,10 +15,9 @@ import scipy.linalg as sl
 
 from ...declared import array, entry, names, scalar
 from ...display import ROUNDING, Column, Table
-from ...errors import ImproperModelError
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
-from ...linear.rate_inputs import Acting, acting
+from ...linear.rate_inputs import acting
 from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...numerics.blas_threads import one_thread
 from ...numerics.extended import solver
@@ -30,6 +29,7 @@ from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .balanced import Balanced
 from .free_motions import free_motions
+from .improper import improper, rates_alone, refuse_improper, sizes
 from .integrals import rest_positions, with_integrals
 from .left_out import LeftOut
 from .massless import Condensed, condense, separated
@@ -316,14 +316,15 @@ def with_terms(
     first = c.D1 + c.B1[:, r] @ lift + c.B1[:, d] @ x + c.B2 @ y
     second = c.D2 + c.B2 @ lift
     how = acting(model, i)
-    derivatives = np.array([second, first])
-    improper = _improper(c, derivatives, _sizes(c, motion, lift, x, y) if derivatives.any() else derivatives, how)
-    bad = improper.any(axis=(0, 2))
-    if outputs is None and bad.any() and (left := _rates_alone(model) & bad).any():
+    derivatives = np.array([c.D3, second, first])
+    made_of = sizes(c, motion.by_mass, motion.damp_d, (lift, x, y)) if derivatives.any() else derivatives
+    found = improper(derivatives, made_of, how)
+    bad = found.any(axis=(0, 2))
+    if outputs is None and bad.any() and (left := rates_alone(model) & bad).any():
         return with_terms(
             whole, inputs, [name for name, off in zip(model.outputs, left, strict=True) if not off], accurate_to
         )
-    _refuse_improper(model, i, o, improper)
+    refuse_improper(model, i, o, found)
 
     names = [model.coordinates[k] for k in c.sep.r]
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
@@ -385,8 +386,6 @@ class _Motion:
         return x if self._mass is None else sl.cho_solve(self._mass, x)
 
 
-# rounding of derivatives of inputs; with a tenth and ten times of both tests/analysis/time/test_massless.py passes
-_OF_TERMS, _OF_VALUES = 1e-9, 1e-13
 _MOTIONS = Recent(4)  # of the latest models: some 60 MB each with 1,200 states
 
 
@@ -412,53 +411,6 @@ def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: floa
         of_r = of_r - np.linalg.solve(c.M, c.Lambda[r, d] @ of_d)
     zero = np.zeros_like(rest[r])
     return np.vstack([rest[r], zero, rest[d]]), np.vstack([zero, of_r, of_d])
-
-
-def _sizes(c: Condensed, motion: _Motion, lift: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Sums of the absolute terms (2, o, i) of which second and first derivatives of inputs in outputs are made."""
-    nr = len(lift)
-    r, d = slice(0, nr), slice(nr, len(c.K))
-    by_force, by_drag = np.abs(motion.by_mass(c.B2.T).T), np.abs(c.B1[:, d] @ motion.damp_d)
-    b1, b2, a1, a2, damping = (np.abs(part) for part in (c.B1, c.B2, c.A1, c.A2, c.Lambda))
-    lift, x, y = (np.abs(part) for part in (lift, x, y))
-    second = np.abs(c.D2) + b2 @ lift + by_force @ a2
-    first = np.abs(c.D1) + b1[:, r] @ lift + b1[:, d] @ x + by_drag @ (a1[d] + damping[d, r] @ lift)
-    return np.array([second, first + b2 @ y + by_force @ (a1[r] + damping[r, r] @ lift + damping[r, d] @ x)])
-
-
-def _improper(c: Condensed, derivatives: np.ndarray, sizes: np.ndarray, how: Acting) -> np.ndarray:
-    """Where second and first derivatives of inputs do not cancel in outputs (2, o, i)."""
-    found = np.abs(derivatives) > _OF_TERMS * sizes + _OF_VALUES * (np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0))
-    if len(how.rates):  # the first derivative of an integral is the input
-        found[1][:, how.integral] = found[0][:, how.integral]
-        found[0][:, how.integral] = False
-        found = how.added_up(found.astype(int), int(how.of.max()) + 1) > 0
-    return found
-
-
-def _rates_alone(model: LinearModel) -> np.ndarray:
-    """Outputs (o,) that are rates, such as currents, and read nothing else."""
-    rate, *others = (np.diff(a.indptr) > 0 for a in (model.rate, model.measure, model.reaction))
-    return rate & ~np.any(others, axis=0)
-
-
-def _refuse_improper(model: LinearModel, i: np.ndarray, o: np.ndarray, improper: np.ndarray) -> None:
-    """Refuse outputs in which a derivative of an input does not cancel."""
-    for order, what, bad in zip(("second", "first"), ("acceleration", "velocity"), improper, strict=True):
-        pairs = [f"{model.outputs[o[a]]} under {model.inputs[i[b]]}" for a, b in zip(*np.nonzero(bad), strict=True)]
-        if pairs:
-            shown = ", ".join(pairs[:6]) + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")
-            if _rates_alone(model)[o][bad.any(axis=1)].all():
-                raise ImproperModelError(
-                    f"{model.name}: {shown} would need the {order} derivative of the input, since nothing limits what flows "
-                    "when it steps; expected a resistance or an inductance between them; add one, choose other outputs, "
-                    "or use frequency_response, which has them all"
-                )
-            raise ImproperModelError(
-                f"{model.name}: {shown} would need the {order} derivative ({what}) of the input, because it drives a mass, "
-                "a coil or a damper rigidly past the sensor; expected outputs without such a path; choose others with "
-                "outputs=[...] or inputs=[...], or use frequency_response, which has them all"
-            )
 
 
 def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -175,3 +175,87 @@ def test_a_voltage_by_a_motion_needs_no_acceleration():
     ss = linear.state_space(inputs=by, outputs=names)
     right = linear.frequency_response(f, inputs=by, outputs=names).values
     np.testing.assert_allclose(by_states(ss, f), right, atol=1e-9 * np.abs(right).max())
+
+
+WINDINGS = [
+    [0.0257472865019877, -0.0088608727636229, 0.04800688165050015],
+    [-0.0088608727636229, 0.07469907530788329, 0.1540175210010286],
+    [0.04800688165050015, 0.1540175210010286, 0.5237865867066569],
+]
+TRANSFORMER = [[0.9833149407088402, 0.15988430647514246], [0.15988430647514246, 0.06797278234543885]]
+
+
+def closely_coupled():
+    """Two capacitors, coils and a source side by side, and a resistor in series with the second side of a transformer."""
+    system = mse.MSystem("closely coupled", gravity=(0, 0, 0))
+    first, second = (
+        Capacitor("first", capacitance=6.696927292827028e-05),
+        Capacitor("second", capacitance=1.8647539185445057e-05),
+    )
+    single = mse.CoupledInductors("single", inductance=[[0.12724746527529243]])
+    core = mse.CoupledInductors("core", inductance=WINDINGS)
+    transformer = mse.CoupledInductors("transformer", inductance=TRANSFORMER)
+    resistor = Resistor("resistor", resistance=25.04211885258378)
+    ends = {
+        single: ["a0"], core: ["0a", "0a", "a0"], transformer: ["0a", "b0"],
+    }  # fmt: skip
+    further = {}
+    for part in (first, resistor, second, single, core, transformer):
+        system.add(part)
+        for k, pair in enumerate(ends.get(part, ()), 1):
+            for node, sign in zip(pair, "+-", strict=True):
+                further.setdefault(node, []).append(part.port(f"{k}{sign}"))
+    branches = [(first, "a", "0"), (resistor, "b", "a"), (second, "a", "0"), (CurrentSource("source"), "0", "a")]
+    return wired(system, *branches, further=further)
+
+
+def test_rounding_of_close_coils_is_no_damping_of_a_capacitor():
+    """A capacitor's charge had 1e-14 of the resistor's, and with that a state of its own; responses were off by 1e11."""
+    linear, f = closely_coupled().find_working_point().linearize(), np.array([3.0, 55.0, 900.0])
+    # potentials of a and b, then currents into the six windings
+    windings = scipy.linalg.block_diag([[0.12724746527529243]], WINDINGS, TRANSFORMER)
+    across = np.array([[1, 0], [-1, 0], [-1, 0], [1, 0], [-1, 0], [0, 1]], float)
+    e, a = np.zeros((2, 8, 8))
+    e[0, 0], e[2:, 2:] = 6.696927292827028e-05 + 1.8647539185445057e-05, windings
+    a[:2, :2] = -np.array([[1.0, -1.0], [-1.0, 1.0]]) / 25.04211885258378
+    a[:2, 2:], a[2:, :2] = -across.T, across
+    source = np.eye(8)[0]  # 1 A that flows from earth to a
+    names = ["second.current", "resistor.current"]
+    expected = []
+    for s in 2j * np.pi * f:
+        x = np.linalg.solve(s * e - a, source)
+        expected.append([s * 1.8647539185445057e-05 * x[0], (x[1] - x[0]) / 25.04211885258378])
+    found = by_states(linear.state_space(outputs=names), f)[:, :, 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+def gyrators_among_coils():
+    """Three cores, two gyrators, and a charge that follows others by whole numbers but for rounding."""
+    system = mse.MSystem("gyrators", gravity=(0, 0, 0))
+    capacitor, resistor = Capacitor("c", capacitance=1.1580449720515619e-4), Resistor("r", resistance=8.148231033170948)
+    first, second = Inductor("l1", inductance=1.5279093988703077e-3), Inductor("l2", inductance=7.842041398649688e-4)
+    cores = [
+        ([[0.01019885063248687, -0.00850490969350459], [-0.00850490969350459, 0.02041467211883505]], ("b0", "db")),
+        ([[0.5586688959479584, 0.19707263753175064], [0.19707263753175064, 0.4298349860544407]], ("b0", "da")),
+        ([[0.01547759225870324, -0.00109872236032593], [-0.00109872236032593, 0.02952614430706939]], ("0b", "cd")),
+    ]  # fmt: skip
+    m4, m5, m7 = (mse.CoupledInductors(f"core{k}", inductance=matrix) for k, (matrix, _) in enumerate(cores))
+    g6, g8 = Gyrator("g6", resistance=2.408365822385809), Gyrator("g8", resistance=26.55829151780478)
+    ends = dict(zip((m4, m5, m7), (pairs for _, pairs in cores), strict=True)) | {g6: ("0d", "bd"), g8: ("ba", "ac")}
+    further = {}
+    for part in (capacitor, first, second, resistor, m4, m5, g6, m7, g8):
+        system.add(part)
+        for k, pair in enumerate(ends.get(part, ()), 1):
+            for node, sign in zip(pair, "+-", strict=True):
+                further.setdefault(node, []).append(part.port(f"{k}{sign}"))
+    branches = [(capacitor, "b", "0"), (first, "d", "b"), (second, "a", "d"), (resistor, "c", "a")]
+    return wired(system, *branches, (CurrentSource("source"), "0", "c"), further=further)
+
+
+def test_charges_that_follow_by_whole_numbers_are_not_damped_by_rounding():
+    """Of the difference of two equal terms 1e-13 was left, which damped what has no damping; a pole was lost."""
+    linear, f = gyrators_among_coils().find_working_point().linearize(), np.array([3.0, 55.0, 900.0])
+    names = ["g6.current1", "c.current", "r.current"]
+    right = linear.frequency_response(f, outputs=names).values
+    found = by_states(linear.state_space(outputs=names), f)
+    np.testing.assert_allclose(found, right, atol=1e-8 * np.abs(right).max())
