@@ -36,7 +36,7 @@ class Load(MObject):
 
     @property
     def conservative(self) -> bool:
-        return self.axes == "world" and not self.torque.any()
+        return self.axes == "world" and not np.any(self.torque)
 
     def _present(self, frames):
         if self.axes == "world":
@@ -57,6 +57,6 @@ class Load(MObject):
             k[:3, 3:] = cross_matrix(force)
             k[3:, 3:] = cross_matrix(torque)
         # the symmetric derivatives of all other torques omit this part; the net torque vanishes at equilibrium
-        if torque.any():
+        if np.any(torque):
             k[3:, 3:] -= 0.5 * cross_matrix(torque)
         return {"load": k}
