@@ -127,9 +127,6 @@ _inner = {
     "forceinline": True,
 }
 inner_part = njit(**_inner)
-# The same with products that are added in one instruction.  Which of two products that is, is not said: two kernels that take in
-# the same part may differ in the last bit.
-summing_part = njit(fastmath={"contract"}, **_inner)
 
 
 def long_part(function):
