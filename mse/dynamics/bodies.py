@@ -1,7 +1,7 @@
 """Rigid bodies on joints in compiled code (:mod:`mse.kernels.multibody`): rates at coordinates of a chart, constraints restored.
 
-Springs along lines are there, too; other elements and inputs exert their forces in Python.  Systems with other masses or
-constraints have no such code.
+Springs along lines are there, too, and joints whose displacements or angles are prescribed; other elements and inputs exert
+their forces in Python.  Systems with other masses or constraints have no such code.
 """
 
 from __future__ import annotations
@@ -51,13 +51,15 @@ class Bodies:
         own = {id(g) for g in _own_groups(equations)}
         self.groups = [g for g in equations.assembly.groups if id(g) not in own]
         self.parts = [p for p in equations.parts if p.has_damping and id(p.group) not in own]
-        self.alone = not (self.groups or self.parts or equations.inputs.names)
+        self.drives = _drives(holding)
+        self.forced = bool(self.groups or self.parts or set(equations.inputs.names) - set(equations.inputs.motors))
+        self.alone = not (self.forced or self.drives)
 
     @classmethod
     def of(cls, equations: Equations) -> Bodies | None:
-        """None for a system that has not only rigid bodies on joints, or joints that are driven."""
+        """None for a system that has not only rigid bodies on joints, or whose rotation vectors are driven."""
         assembly, topology = equations.assembly, equations.topology
-        if equations.inputs.motors or equations.flows or topology.internal:
+        if equations.flows or topology.internal:
             return None
         if assembly.bodies != topology.units or assembly.bodies < 2:
             return None
@@ -74,6 +76,18 @@ class Bodies:
         model = _model(equations, holding, measuring)
         # numba compiles for each layout of arrays
         return cls(equations, Model(*map(np.ascontiguousarray, model)), holding, measuring)
+
+    def drive(self, time: float) -> None:
+        """Hold joints where they are driven to at a time (s), with rates and accelerations."""
+        inputs, model = self.equations.inputs, self.model
+        if self.drives:
+            three = inputs.targets(time), inputs.rates(time), inputs.accelerations(time)
+        for row, code, target, number in self.drives:
+            way, rate, acceleration = (values[number] for values in three)
+            factors, model.held[row, 0] = joints.moved(code, target + way)
+            terms = slice(model.first_term[row], model.first_term[row + 1])
+            model.factors[terms] = factors[model.scalars[terms]]
+            model.held[row, 3:] = rate, acceleration
 
     def chart(self, state: State) -> BodiesChart:
         """Coordinates about the poses of a state."""
@@ -102,7 +116,10 @@ class BodiesChart:
         for some in [stages] if self._bodies.alone else [range(s, s + 1) for s in stages]:
             if not self._bodies.alone:
                 s = some[0]
-                self._put_extra(time + float(nodes[s]) * h, y + h * (weights[s, :s] @ slopes[:s]))
+                t = time + float(nodes[s]) * h
+                self._bodies.drive(t)
+                if self._bodies.forced:
+                    self._put_extra(t, y + h * (weights[s, :s] @ slopes[:s]))
             self._run(y, h, weights, some, slopes)
             nearest = min(nearest, self._gaps[3])
         self._gaps[3] = nearest
@@ -124,7 +141,7 @@ class BodiesChart:
 
     def _put_extra(self, time: float, y: np.ndarray) -> None:
         b, n = self._bodies, self._bodies.equations.size
-        here = b.equations.evaluation(displaced(self._state, y[:n]))
+        here = b.equations.evaluation(displaced(self._state, y[:n]), time)
         force, *powers = b.equations.applied(here, y[n : 2 * n], time, b.groups, b.parts)
         self._extra[:n], self._extra[n:] = force, powers
 
@@ -134,6 +151,7 @@ class BodiesChart:
         y, nothing = y.copy(), np.zeros((0, 0))
         chosen = self._independent
         self._independent = chosen.copy()
+        self._bodies.drive(t)
         self._run(y, 0.0, nothing, range(0), nothing)
         self._independent = chosen
         distance, speed, open_by, _ = self._gaps.tolist()
@@ -150,7 +168,8 @@ class Seat(NamedTuple):
     """A joint between two bodies: its ``places`` (2, 4, 3), origin and axes on each, and ``rows``, factors (15,) and constants.
 
     ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has measures and
-    their targets; one that measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the
+    their targets, and for rows that are ``driven`` the number of the row, measure, target and number of the constraint.  One that
+    measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the
     line between two places is such a joint, too; its row has no factors.
     """
 
@@ -162,6 +181,13 @@ class Seat(NamedTuple):
     held: tuple[tuple[int, float], ...] = ()
     code: int = -1
     spring: tuple[float, ...] = ()
+    driven: tuple[tuple[int, int, float, int], ...] = ()
+
+
+def _drives(holding: list[Seat]) -> list[tuple[int, int, float, int]]:
+    """Rows that are driven: number among all, measure, target without motion, and number of the constraint."""
+    firsts = np.cumsum([0, *(len(seat.rows) for seat in holding)]).tolist()
+    return [(first + r, *rest) for first, seat in zip(firsts, holding, strict=False) for r, *rest in seat.driven]
 
 
 def _own_groups(equations: Equations) -> list[Group]:
@@ -198,9 +224,17 @@ def _springs(g: Group, k: int) -> list[tuple[int, int, tuple[float, ...]]]:
     return found
 
 
+def _held(own: np.ndarray) -> tuple[list[float], list[int]]:
+    """Targets of what a joint with these parameters holds, and measures."""
+    count = int(own[joints.HELD])
+    codes = own[joints.HELD + 1 : joints.HELD + 1 + count].astype(int)
+    return own[joints.TARGET : joints.TARGET + count].tolist(), codes.tolist()
+
+
 def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
     """Joints that hold, and what springs and dampers measure, lines last; None if what one holds is no displacement or sine."""
     t, holding, measuring, lines, own_groups = equations.topology, [], [], [], _own_groups(equations)
+    motors = set(equations.inputs.motors.values())
     for g in equations.assembly.groups:
         if g in own_groups and g.cls.kernel is springs.spring:
             for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
@@ -215,17 +249,23 @@ def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
             pair = t.unit[frames]
             axes = t.offset_U[frames] @ own[:9].reshape(3, 3)
             places = np.concatenate([t.offset_o[frames][:, None], axes.transpose(0, 2, 1)], axis=1)
-            held = range(int(own[joints.HELD]))
-            rows = [joints.vanishing(int(own[joints.HELD + 1 + r]), own[joints.TARGET + r]) for r in held]
+            targets, codes = _held(own)
+            rows = [joints.vanishing(*one) for one in zip(codes, targets, strict=True)]
+            driven = [
+                (r, codes[r], targets[r], n)
+                for r, n in enumerate(equations.assembly.constraint_rows(g)[k].tolist())
+                if n in motors
+            ]
+            for r, code, *_ in driven:
+                parts = joints.proportional(code)
+                rows[r] = None if parts is None else (sum(parts), 0.0)  # all scalars that it may have
             if any(row is None for row in rows) or (pair[0] == pair[1] != 0):
                 return None
             if rows and pair.any():
-                targets = own[joints.TARGET : joints.TARGET + len(held)].tolist()
-                codes = own[joints.HELD + 1 : joints.HELD + 1 + len(held)].astype(int).tolist()
                 free = own[joints.FREE + 1 : joints.FREE + 1 + int(own[joints.FREE])].astype(int).tolist()
                 turn = 6 + free.index(joints.ANGLE) if joints.ANGLE in free else -1
                 held = tuple(zip(codes, targets, strict=True))
-                holding.append(Seat(pair, places, rows, (g.number, k), turn, held))
+                holding.append(Seat(pair, places, rows, (g.number, k), turn, held, driven=tuple(driven)))
             if g in own_groups and pair.any():
                 for r, code, spring in _springs(g, k):
                     rows = [(factors, 0.0) for factors in joints.proportional(code)]
@@ -246,7 +286,7 @@ def _model(equations: Equations, holding: list[Seat], measuring: list[Seat]) -> 
     front_of = np.zeros(bodies + 1, dtype=int)
     front_of[found.fronts[:, 0]] = np.arange(bodies)
     in_front = np.vstack([found.of_joint, np.pad(front_of[pairs[len(holding) :]], [(0, 0), (0, 2)])])
-    held = np.zeros((len(rows), 3))
+    held = np.zeros((len(rows), 5))
     held[:, 0] = [constant for _, constant in rows]
     count = first[len(holding)]
     held[:count, 1] = _weights(own, pairs[: len(holding)], places[:, :, 0], first[: len(holding) + 1], factors[:count])

@@ -1,8 +1,8 @@
 """Motions that are prescribed over time: u(t) with its exact rate and acceleration, from functions or samples.
 
-A function of time is recorded at each time, for its derivatives (:mod:`mse.numerics.recorder`); samples are joined by a spline of
-degree 5.  A joint that is driven keeps its coordinate at u(t): its constraint is ``g = c - u``, so that ``G v = u'`` and
-``G a = u'' - v'(d2g)v``.
+A function of time is recorded for its derivatives (:mod:`mse.numerics.recorder`), anew where it takes another way through its
+conditions or gives other values than its record; samples are joined by a spline of degree 5.  A joint that is driven keeps its
+coordinate at u(t): its constraint is ``g = c - u``, so that ``G v = u'`` and ``G a = u'' - v'(d2g)v``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..elements.joints import Fixed, Joint
 from ..errors import ModelError
 from ..model.topology import Topology
 from ..numerics.precision import EPS
+from ..numerics.program import Program
 from ..numerics.record import Expansion, Record
 from ..numerics.recorder import Recorded
 from ..validation.arguments import called, number, numbers, refusal, shown
@@ -47,6 +48,8 @@ class Signal:
         self._label, self._name, self.given = label, f"input {name!r}", given
         self._spline: Sequence[Callable[[float], float]] = ()
         self._constant = 0.0
+        # a program of u, u', u'', conditions and rounding, and answers of the conditions
+        self._kept: tuple[Program, list[bool]] | None = None
         if not callable(given):
             if np.ndim(given):
                 self._spline = self._joined(given, times)
@@ -90,6 +93,27 @@ class Signal:
             return tuple(float(f(time)) for f in self._spline)
         if not callable(self.given):
             return self._constant, 0.0, 0.0
+        three = self._by_record(time) or self._recorded(time)
+        if not np.isfinite(three).all():
+            values = ", ".join(f"{x:g}" for x in three)
+            raise refusal(
+                self._label, f"{self._name} with rate and acceleration at t = {time:g} s", values, "finite numbers"
+            )
+        return three
+
+    def _by_record(self, time: float) -> tuple[float, float, float] | None:
+        """u, u' and u'' by the record that is kept; None without one, or where it does not serve."""
+        if self._kept is None:
+            return None
+        program, answers = self._kept
+        u, rate, acceleration, *asked, rounding = program.run(np.array([[time]]))[0].tolist()
+        if [bool(x) for x in asked] != answers:
+            return None
+        plain = np.asarray(called(self._label, self._name, _USAGE, self.given, time), dtype=float)
+        return (u, rate, acceleration) if plain.size == 1 and abs(plain.item() - u) <= rounding else None
+
+    def _recorded(self, time: float) -> tuple[float, float, float]:
+        """u, u' and u'' by a new record."""
         record = Record([time])
         (t,) = record.inputs(1, 0)
         try:
@@ -109,15 +133,10 @@ class Signal:
             by_time = {t: Expansion({0: record.one})}
             rate = record.by_variables(u, by_time).get(0, record.zero)
             acceleration = record.hessian(u, by_time).get((0, 0), record.zero)
-            three = tuple(record.program([u, rate, acceleration]).run(np.array([[time]]))[0].tolist())
-        else:
-            three = number(self._label, f"{self._name} at t = {time:g} s", found), 0.0, 0.0
-        if not np.isfinite(three).all():
-            values = ", ".join(f"{x:g}" for x in three)
-            raise refusal(
-                self._label, f"{self._name} with rate and acceleration at t = {time:g} s", values, "finite numbers"
-            )
-        return three
+            outputs = [u, rate, acceleration, *record.guards, record.rounding(u)]
+            self._kept = record.program(outputs), list(record.guards.values())
+            return tuple(self._kept[0].run(np.array([[time]]))[0, :3].tolist())
+        return number(self._label, f"{self._name} at t = {time:g} s", found), 0.0, 0.0
 
     def pole(self, begin: float, end: float) -> str:
         """In words: where it grows without limit between two times (s); "" where it does not."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..kernels import tree_steps
 from ..kernels.joints import ANGLE
+from ..kernels.tree_nodes import WIDTH
 from ..kernels.tree_steps import Method, Passed, Sampled
-from ..kernels.trees import BALL, HINGE, SLIDE, WELD, WIDTH, Tree
+from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
 from ..numerics.dop853 import dop853
 from .bodies import LINE, Bodies, NotElementary, Seat

@@ -5,8 +5,9 @@ text of their errors), ``@``, numpy functions and arithmetic on whole arrays, ar
 of a matrix (every helper would be compiled again), and literal numbers as arguments of helpers (one helper for each,
 and not for numbers of numpy such as ``np.int64(1)``).
 Compile time grows with statements and loops, and each function costs another 0.06 s: code shared by several kernels is one
-kernel, code used by one kernel is written inside it.  Beams allocate only by ``np.zeros``, since ``np.empty`` is one more
-function for each number of axes.
+kernel, code used by one kernel is written inside it, and long arithmetic is a straight part (:mod:`.straight_ir`).  A part is
+optimized again in each part that calls it, so a long one has one caller.  Beams allocate only by ``np.zeros``, since
+``np.empty`` is one more function for each number of axes.
 """
 
 from __future__ import annotations
@@ -119,17 +120,9 @@ part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
 bare_part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 
 # The same for short parts that a loop calls for each body, as each array handed over is seven numbers on the stack.
-_inner = {
-    "no_cfunc_wrapper": True,
-    "no_cpython_wrapper": True,
-    "error_model": "numpy",
-    "_nrt": False,
-    "forceinline": True,
-}
-inner_part = njit(**_inner)
-# The same with products that are added in one instruction.  Which of two products that is, is not said: two kernels that take in
-# the same part may differ in the last bit.
-summing_part = njit(fastmath={"contract"}, **_inner)
+inner_part = njit(
+    no_cfunc_wrapper=True, no_cpython_wrapper=True, error_model="numpy", _nrt=False, forceinline=True
+)  # fmt: skip
 
 
 def long_part(function):

@@ -371,6 +371,15 @@ def proportional(code: int) -> list[np.ndarray] | None:
     return {_LINEAR: [_U[code]], _ANGLE: [_U[code], _T[code]]}.get(int(KIND[code]))
 
 
+def moved(code: int, target: float) -> tuple[np.ndarray, float]:
+    """As :func:`vanishing`, of a displacement or an angle alone, with the slope of the measure itself where it vanishes.
+
+    Of an angle about a_3, sine and cosine have twice that slope, as the tilt is held.
+    """
+    factors, constant = vanishing(code, target)
+    return (0.5 * factors if code == ANGLE else factors), constant
+
+
 _NOTHING = tuple(np.zeros((0,) * n) for n in range(5))  # for outputs that are not wanted; by number of axes
 
 

@@ -41,7 +41,8 @@ class Model(NamedTuple):
     ``springs`` (S, 4), stiffness, rest, preload and damping; for these the front and the place after it are the fronts of both
     bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.
     Row r is ``held[r, 0]`` and the sum of the ``factors`` of its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``;
-    ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row.  A spring of two rows acts on the angle whose sine
+    ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row, and where a motion is prescribed along it,
+    ``held[r, 3]`` and ``held[r, 4]`` are its rate and acceleration.  A spring of two rows acts on the angle whose sine
     and cosine they are, one of a row without scalars on the distance of both places.
     ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and
     their columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of
@@ -308,11 +309,11 @@ def _displace(work, o, u, x):
 
 @part
 def _put_speeds(model, work):
-    """The negative of ``G v`` (R,) in the place of bends."""
+    """What velocities lack along rows, ``u' - G v`` (R,), in the place of bends."""
     for e in range(model.joints.shape[0]):
         one, two = work.motion[model.joints[e, 0]], work.motion[model.joints[e, 1]]
         for r in range(model.joints[e, 6], model.joints[e, 7]):
-            total, g = 0.0, work.slope[r]
+            total, g = model.held[r, 3], work.slope[r]
             for i in range(6):
                 total -= g[i] * one[i] + g[6 + i] * two[i]
             work.bend[r] = total
@@ -407,7 +408,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
         if restoring:
             _put_rows(model, work)
         for r in range(rows):
-            work.bend[r] = -work.bend[r]
+            work.bend[r] = model.held[r, 4] - work.bend[r]
         damped = _put_forces(model, work, memory, extra)
         solve(model, work, independent, work.bend, _FORCED)
         if least < _NEAR:
@@ -427,6 +428,8 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
             for c in range(6):
                 out[n + at + c] = work.solution[at + c]
         out[2 * n], out[2 * n + 1] = damped + extra[n], extra[n + 1]
+        for r in range(rows):  # only constraints that move do work
+            out[2 * n + 1] -= work.solution[n + r] * model.held[r, 3]
     return GOOD
 
 

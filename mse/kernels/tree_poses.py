@@ -4,19 +4,86 @@ from __future__ import annotations
 
 from math import atan2
 
-from .jit import bare_part, inner_part
+from .jit import bare_part
 from .rotations import TURN, WHOLE
-from .trees import BALL, COLUMN, HINGE, SLIDE, TURNED, VALUE, P, U, V, W, put_points
+from .straight_ir import straight
+from .tree_nodes import COLUMN, TURNED, VALUE, P, U, V, W
+from .trees import BALL, HINGE, SLIDE, put_points
 
 
-@inner_part
-def _put_crossed(row, axis):
+@straight
+def _put_body(row, o, u, v, at):
+    """Pose and velocity of a body into the row of its node; those in v begin at a place."""
+    for i in range(3):
+        row[P + i], row[V + i], row[W + i] = o[i], v[at + i], v[at + 3 + i]
+        for j in range(3):
+            row[U + 3 * i + j] = u[i, j]
+
+
+@straight
+def _put_turn(row, before):
+    """How a node has turned on that before it."""
+    for i in range(3):
+        for j in range(3):
+            x = 0.0
+            for c in range(U, U + 9, 3):
+                x += before[c + i] * row[c + j]
+            row[TURNED + 3 * i + j] = x
+
+
+@straight
+def _put_crossed(row, place):
     """``E T`` and ``E^2 T`` of a hinge into its row."""
     for first in range(TURNED, TURNED + 18, 9):
         for i in range(3):
             i1, i2 = (i + 1) % 3, (i + 2) % 3
             for j in range(first, first + 3):
-                row[j + 9 + 3 * i] = axis[i1] * row[j + 3 * i2] - axis[i2] * row[j + 3 * i1]
+                row[j + 9 + 3 * i] = place[2, i1] * row[j + 3 * i2] - place[2, i2] * row[j + 3 * i1]
+
+
+def _seen(row, place, i):
+    """A vector (3,) of a node, along the axes of the world."""
+    return [
+        row[U + 3 * c] * place[i, 0] + row[U + 3 * c + 1] * place[i, 1] + row[U + 3 * c + 2] * place[i, 2]
+        for c in range(3)
+    ]
+
+
+@straight
+def _begin_hinge(row, before, one, two, place, marks):
+    """The rate of a hinge between bodies one and two, and in two places of its row the sine and cosine of its angle."""
+    axis, sine, cosine, rate = _seen(before, place, 2), 0.0, 0.0, 0.0
+    (x0, x1), (z0, z1) = ([_seen(of, marks, i) for i in pair] for of, pair in ((before, (0, 1)), (row, (2, 3))))
+    for c in range(3):
+        rate += axis[c] * (two[W + c] - one[W + c])
+        cosine += x0[c] * z0[c] + x1[c] * z1[c]
+        sine += x1[c] * z0[c] - x0[c] * z1[c]
+    row[COLUMN], row[COLUMN + 1] = sine, cosine
+    return rate
+
+
+@straight
+def _begin_slide(row, before, one, two, place, from_, to):
+    """The rate of a slide between bodies one and two, and its displacement into its row."""
+    axis, there, on = _seen(before, place, 2), _seen(two, to, 1), _seen(one, from_, 0)
+    arm, value, rate = [two[P + c] + there[c] - one[P + c] for c in range(3)], 0.0, 0.0
+    for c in range(3):
+        c1, c2 = (c + 1) % 3, (c + 2) % 3
+        value += axis[c] * (arm[c] - on[c])
+        rate += axis[c] * (two[V + c] + two[W + c1] * there[c2] - two[W + c2] * there[c1])
+        rate -= axis[c] * (one[V + c] + one[W + c1] * arm[c2] - one[W + c2] * arm[c1])
+    row[VALUE] = value
+    return rate
+
+
+@straight
+def _begin_ball(row, one, two, y, at):
+    """The rates of a ball joint between bodies one and two, into y from a place on."""
+    for j in range(3):
+        x = 0.0
+        for c in range(3):
+            x += row[U + 3 * c + j] * (two[W + c] - one[W + c])
+        y[at + j] = x
 
 
 @bare_part
@@ -33,64 +100,46 @@ def begin_step(tree, rows, o, u, v, angles, y):
             rows[0, U + 3 * i + j] = 1.0 if i == j else 0.0
         rows[0, P + i] = rows[0, V + i] = rows[0, W + i] = 0.0
     for k in range(1, tree.nodes.shape[0]):
-        before, kind, at, body = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], tree.nodes[k, 3]
-        from_, row = rows[before], rows[k]
-        for i in range(3):
-            for j in range(3):
-                row[U + 3 * i + j] = u[body, i, j] if body else from_[U + 3 * i + j]
-        for i in range(3):
-            for j in range(3):
-                row[TURNED + 3 * i + j] = 0.0
-                for c in range(U, U + 9, 3):
-                    row[TURNED + 3 * i + j] += from_[c + i] * row[c + j]
-        base, last = tree.nodes[tree.nodes[k, 4], 0], tree.nodes[k, 5]
-        one, two = tree.nodes[base, 3], tree.nodes[last, 3]
-        sine = cosine = 0.0
-        rate, value = 0.0, 0.0
-        for c in range(3):
-            # of both sides of the joint: what turns, and what moves at its place
-            w1 = v[6 * one - 3 + c] if one else 0.0
-            w2 = v[6 * two - 3 + c]
-            axis = (
-                from_[U + 3 * c] * tree.places[k, 2, 0]
-                + from_[U + 3 * c + 1] * tree.places[k, 2, 1]
-                + from_[U + 3 * c + 2] * tree.places[k, 2, 2]
-            )
-            if kind == HINGE:
-                rate += axis * (w2 - w1)
-                for i in range(2):
-                    x = y1 = z = 0.0
-                    for j in range(3):
-                        x += from_[U + 3 * c + j] * tree.marks[k, i, j]
-                        y1 += row[U + 3 * c + j] * tree.marks[k, 2 + i, j]
-                        z += row[U + 3 * c + j] * tree.marks[k, 3 - i, j]
-                    cosine += x * y1
-                    sine += x * z if i == 1 else -x * z
-            elif kind == BALL:
-                for j in range(3):
-                    y[n + at + j] += row[U + 3 * c + j] * (w2 - w1)
-            elif kind == SLIDE:
-                c1, c2 = (c + 1) % 3, (c + 2) % 3
-                there = there1 = there2 = on = 0.0
-                for j in range(3):
-                    there += u[two, c, j] * tree.places[last, 1, j]
-                    there1 += u[two, c1, j] * tree.places[last, 1, j]
-                    there2 += u[two, c2, j] * tree.places[last, 1, j]
-                    on += u[one, c, j] * tree.places[tree.nodes[k, 4], 0, j]
-                value += axis * (o[two, c] + there - o[one, c] - on)
-                rate += axis * (v[6 * two - 6 + c] + v[6 * two - 3 + c1] * there2 - v[6 * two - 3 + c2] * there1)
-                if one:
-                    arm1, arm2 = o[two, c1] + there1 - o[one, c1], o[two, c2] + there2 - o[one, c2]
-                    rate -= axis * (v[6 * one - 6 + c] + v[6 * one - 3 + c1] * arm2 - v[6 * one - 3 + c2] * arm1)
+        body = tree.nodes[k, 3]
+        if body:
+            _put_body(rows[k], o[body], u[body], v, 6 * body - 6)
+    for k in range(1, tree.nodes.shape[0]):
+        kind, at, first, last = tree.nodes[k, 1], n + tree.nodes[k, 2], tree.nodes[k, 4], tree.nodes[k, 5]
+        row, before, place = rows[k], rows[tree.nodes[k, 0]], tree.places[k]
+        one, two = rows[tree.nodes[first, 0]], rows[last]
+        if not tree.nodes[k, 3]:
+            for i in range(U, U + 9):
+                row[i] = before[i]
+        _put_turn(row, before)
+        row[VALUE] = 0.0
         if kind == HINGE:
-            value = atan2(sine, cosine)
+            y[at] = _begin_hinge(row, before, one, two, place, tree.marks[k])
+            value = atan2(row[COLUMN], row[COLUMN + 1])
             turns = (angles[k] - value) / TURN
-            value += TURN * ((turns + WHOLE) - WHOLE)
-            angles[k] = value
-            _put_crossed(row, tree.places[k, 2])
-        if kind in (HINGE, SLIDE):
-            y[n + at] = rate
-        row[VALUE] = value
+            angles[k] = row[VALUE] = value + TURN * ((turns + WHOLE) - WHOLE)
+            _put_crossed(row, place)
+        elif kind == SLIDE:
+            y[at] = _begin_slide(row, before, one, two, place, tree.places[first], tree.places[last])
+        elif kind == BALL:
+            _begin_ball(row, one, two, y, at)
+
+
+@straight
+def _put_pose(row, place, o, u, v, at):
+    """Pose and velocity of a body, with its orientation brought to the nearest rotation; its velocity begins at a place of v."""
+    arm = [-x for x in _seen(row, place, 1)]  # of the body, from the joint
+    for i in range(3):
+        i1, i2 = (i + 1) % 3, (i + 2) % 3
+        o[i], v[at + 3 + i] = row[P + i] + arm[i], row[W + i]
+        v[at + i] = row[V + i] + row[W + i1] * arm[i2] - row[W + i2] * arm[i1]
+    for i in range(3):
+        for j in range(3):
+            x = 0.0
+            for m in range(3):
+                # U (3 I - U'U) / 2
+                z = row[U + m] * row[U + j] + row[U + 3 + m] * row[U + 3 + j] + row[U + 6 + m] * row[U + 6 + j]
+                x += row[U + 3 * i + m] * ((1.5 if m == j else 0.0) - 0.5 * z)
+            u[i, j] = x
 
 
 @bare_part
@@ -98,22 +147,6 @@ def put_bodies(tree, rows, y, o, u, v):
     """Poses and velocities of bodies where nodes are placed, at y, with orientations brought to the nearest rotations."""
     put_points(tree, rows, y)
     for k in range(1, tree.nodes.shape[0]):
-        body, row, at = tree.nodes[k, 3], rows[k], tree.places[k]
-        if not body:
-            continue
-        for i in range(3):
-            # of the body, from the joint
-            row[COLUMN + i] = -(
-                row[U + 3 * i] * at[1, 0] + row[U + 3 * i + 1] * at[1, 1] + row[U + 3 * i + 2] * at[1, 2]
-            )
-            o[body, i], v[6 * body - 3 + i] = row[P + i] + row[COLUMN + i], row[W + i]
-        for i in range(3):
-            i1, i2 = (i + 1) % 3, (i + 2) % 3
-            v[6 * body - 6 + i] = row[V + i] + row[W + i1] * row[COLUMN + i2] - row[W + i2] * row[COLUMN + i1]
-            for j in range(3):
-                x = 0.0
-                for m in range(3):
-                    # U (3 I - U'U) / 2
-                    z = row[U + m] * row[U + j] + row[U + 3 + m] * row[U + 3 + j] + row[U + 6 + m] * row[U + 6 + j]
-                    x += row[U + 3 * i + m] * ((1.5 if m == j else 0.0) - 0.5 * z)
-                u[body, i, j] = x
+        body = tree.nodes[k, 3]
+        if body:
+            _put_pose(rows[k], tree.places[k], o[body], u[body], v, 6 * body - 6)

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import bare_part, kept
+from .tree_nodes import A
 from .tree_poses import begin_step, put_bodies
-from .trees import BALL, HINGE, SLIDE, A, Tree, accelerate, place
+from .trees import BALL, HINGE, SLIDE, Tree, accelerate, place
 
 REACHED, FAILED, NO_INERTIA = 0, 1, 2
 # numbers of numpy, since numba would compile a part once for each number of Python (jit.py)
-_NONE, _FIRST, _STEP, _ALL = np.int64(0), np.int64(1), np.int64(12), np.int64(16)
+_NONE, _FIRST, _SECOND, _STEP, _ALL = np.int64(0), np.int64(1), np.int64(2), np.int64(12), np.int64(16)
 
 
 class Method(NamedTuple):
@@ -124,29 +125,29 @@ def _error(method, y, end, h, slopes, tolerances):
 
 
 @bare_part
-def _first_length(tree, rows, method, y, tolerances, slopes, point):
-    """The length of a first step, from the sizes of rates and of their change (Hairer, II.4)."""
-    near = rate = change = 0.0
+def _try_length(method, y, tolerances, slopes):
+    """The length of a step by Euler's method that tells how rates change, from the sizes of coordinates and rates."""
+    near = rate = 0.0
     for i in range(tolerances.shape[0]):
         scale = tolerances[i] + method.limits[0] * abs(y[i])
         near, rate = max(near, abs(y[i]) / scale), max(rate, abs(slopes[0, i]) / scale)
-    h = 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
-    for i in range(y.shape[0]):
-        point[i] = y[i] + h * slopes[0, i]
-    if not accelerate(tree, rows, point, slopes[1]):
-        return h
+    return 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
+
+
+@bare_part
+def _first_length(method, y, tolerances, slopes, h):
+    """The length of a first step, from the sizes of rates and of their change in a step h (Hairer, II.4)."""
+    most = change = 0.0
     for i in range(tolerances.shape[0]):
         scale = tolerances[i] + method.limits[0] * abs(y[i])
-        change = max(change, abs(slopes[1, i] - slopes[0, i]) / scale / h)
-    most = max(rate, change)
+        most, change = max(most, abs(slopes[0, i]) / scale), max(change, abs(slopes[1, i] - slopes[0, i]) / scale / h)
+    most = max(most, change)
     return min(100.0 * h, max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** 0.125)
 
 
 @bare_part
-def _put_dense(tree, rows, method, y, end, h, slopes, point, dense):
-    """The parts (7, 2 n + 1) of the interpolation of order 7 in a step h from y to an end."""
-    if not _put_stages(tree, rows, method, y, h, _STEP, _ALL, slopes, point):
-        return False
+def _put_dense(method, y, end, h, slopes, dense):
+    """The parts (7, 2 n + 1) of the interpolation of order 7 in a step h from y to an end, from the slopes of all stages."""
     for i in range(y.shape[0]):
         change, first = end[i] - y[i], h * slopes[0, i]
         dense[0, i], dense[1, i], dense[2, i] = change, first - change, 2.0 * change - (h * slopes[12, i] + first)
@@ -155,7 +156,6 @@ def _put_dense(tree, rows, method, y, end, h, slopes, point, dense):
             for s in range(16):
                 x += method.between[j, s] * slopes[s, i]
             dense[3 + j, i] = h * x
-    return True
 
 
 @bare_part
@@ -221,7 +221,9 @@ def march(tree, rows, method, passed, until, sampled, dense):
         h, follows = passed.foreseen[s], most
         passed.asked[s] = 1
         if h == 0.0:
-            h = _first_length(tree, rows, method, y, tolerances, slopes, point)
+            h = _try_length(method, y, tolerances, slopes)
+            if _put_stages(tree, rows, method, y, h / method.weights[1, 0], _FIRST, _SECOND, slopes, point):
+                h = _first_length(method, y, tolerances, slopes, h)
             passed.asked[s] = 2
         h = min(h, _longest(tree, y, method.limits[4]))
         shortest = method.limits[3] * max(method.limits[1] / speed, abs(time))
@@ -248,8 +250,9 @@ def march(tree, rows, method, passed, until, sampled, dense):
         passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, end[size - 1], h
         passed.foreseen[s + 1] = h * min(follows, change)
         if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
-            if not _put_dense(tree, rows, method, y, end, h, slopes, point, dense):
+            if not _put_stages(tree, rows, method, y, h, _STEP, _ALL, slopes, point):
                 return s, m, NO_INERTIA
+            _put_dense(method, y, end, h, slopes, dense)
             m = _put_samples(tree, rows, passed, s, y, dense, point, slopes[0], sampled, m)
             if m == sampled.time.shape[0]:
                 return s + 1, m, REACHED

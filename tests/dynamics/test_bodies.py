@@ -15,6 +15,7 @@ from mse.dynamics.accelerations import Equations
 from mse.dynamics.bodies import Bodies, NotElementary
 from mse.dynamics.charts import Chart, permitted
 from mse.dynamics.explicit import Stepper
+from mse.dynamics.input_forces import InputForces
 from mse.dynamics.moments import Moment
 from mse.model.evaluation import Evaluation
 from mse.model.joint_assembly import put_together
@@ -83,11 +84,55 @@ SYSTEMS = {
 }  # fmt: skip
 
 
-def rates(chart, y, h):
+def driven(wire):
+    """A loop whose crank is driven, a slide and a universal joint that are, and a wire that goes slack."""
+    system = book.four_bars(1)
+    crank = mse.Revolute("crank", axis=(0, 1, 0), motor="position", position=0.4)
+    arm = system.add(
+        mse.RigidBody("arm", mass=0.5, inertia=(0.02, 0.03, 0.04), frames={"end": Pose.dxdydz(0.1, 0.2, -0.3)})
+    )
+    system.add(crank, between=(arm, system["post0"].frame("center")))
+    cart = system.add(mse.RigidBody("cart", mass=2.0, inertia=(0.2, 0.3, 0.1)))
+    slide = mse.Prismatic("slide", axis=(1, 2, 0), motor="position", position=0.1)
+    system.add(slide, between=(cart, arm.frame("end")))
+    fork = system.add(
+        mse.RigidBody("fork", mass=1.0, inertia=(0.1, 0.2, 0.15), frames={"eye": Pose.dxdydz(0.1, 0.1, 0.4)})
+    )
+    turned = mse.Universal("swivel", axis=(1, 0, 0), second=(0, 1, 0), motor=("position", "none"), position=(0.3, 0.0))
+    system.add(turned, between=(fork.frame("eye"), cart))
+    if wire:
+        system.add(mse.Spring("wire", length=0.1, stiffness=80.0, tension_only=True), between=(fork, system.ground))
+    topology, assembly = prepared(system, None)
+    inputs = {
+        "crank.angle": lambda t: 0.4 + 7.0 * t + np.sin(2.0 * t), "slide.displacement": lambda t: 0.1 * np.cos(5.0 * t) + 0.3 * t,
+        "swivel.angle1": lambda t: 0.3 + np.sin(4.0 * t),
+    }  # fmt: skip
+    state = put_together(Evaluation.initial(assembly)).state
+    return Equations(topology, assembly, InputForces(assembly, inputs)), state
+
+
+@pytest.mark.parametrize("wire", [False, True])
+def test_driven_joints_move_as_in_numpy_at_any_angle(wire):
+    equations, state = driven(wire)
+    compiled = Bodies.of(equations)
+    assert bool(compiled.groups) == wire
+    y, time = begin(equations, state), 0.0
+    for _ in range(100):  # in which the crank turns once, and further
+        charts = compiled.chart(state), Chart(equations, state)
+        found, exact = (rates(chart, y, 1e-6, time) for chart in charts)
+        np.testing.assert_allclose(found, exact, atol=1e-8 * np.abs(exact).max())
+        y, time = y + 0.01 * exact[0], time + 0.01
+        settled = charts[0].settled(y, time)
+        state, y = settled.state, np.concatenate([np.zeros_like(settled.v), settled.v, [0.0, 0.0]])
+        here = equations.evaluation(state, time)
+        assert np.abs(here.residual).max() < 1e-13 and np.abs(equations.drift(here, settled.v, time)).max() < 1e-10
+
+
+def rates(chart, y, h, time=0.0):
     """Rates at the begin, and after a step of Euler's method."""
     out = np.zeros((2, len(y)))
-    chart.rates(0.0, y, h, EULER, range(1), out)
-    chart.rates(0.0, y, h, EULER, range(1, 2), out)
+    chart.rates(time, y, h, EULER, range(1), out)
+    chart.rates(time, y, h, EULER, range(1, 2), out)
     return out
 
 

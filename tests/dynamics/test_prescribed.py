@@ -9,6 +9,8 @@ import textbook as book
 import mse
 from mse import ModelError, MotionError, Pose
 from mse.dynamics import prescribed
+from mse.dynamics.prescribed import Signal
+from mse.numerics.record import Record
 
 
 def wheel(mass_at=0.0, motor="position"):
@@ -309,3 +311,32 @@ def test_reactions_are_read_beside_a_joint_that_holds_nothing():
     system.add(mse.Revolute("hinge"), between=(held, system.ground))
     motion = system.simulate(duration=0.1, dt=0.1, outputs=["hinge.fz"])
     np.testing.assert_allclose(np.abs(motion["hinge.fz"]), 9.81, rtol=1e-9)
+
+
+def test_a_function_is_recorded_once_for_each_way_through_its_conditions(monkeypatch):
+    made = []
+    monkeypatch.setattr(prescribed, "Record", lambda point: made.append(point) or Record(point))
+
+    def given(t):
+        return t**3 if t < 1.0 else 3.0 * t**2 - 3.0 * t + 1.0
+
+    times = np.linspace(0.0, 2.0, 41)
+    signal = Signal("system", "slide", given, np.zeros(0))
+    found = np.array([signal.at(t) for t in times.tolist()])
+    early = times < 1.0
+    np.testing.assert_allclose(
+        found[early], np.stack([times**3, 3.0 * times**2, 6.0 * times], axis=1)[early], atol=1e-14
+    )
+    late = np.stack([3.0 * times**2 - 3.0 * times + 1.0, 6.0 * times - 3.0, np.full(41, 6.0)], axis=1)
+    np.testing.assert_allclose(found[~early], late[~early], atol=1e-14)
+    assert len(made) == 2
+    alone = [Signal("system", "slide", given, np.zeros(0)).at(t) for t in times.tolist()]
+    np.testing.assert_array_equal(found, alone)  # to the bit, whatever was recorded before
+
+
+def test_a_function_that_reads_another_number_than_before_is_recorded_anew():
+    factor = [2.0]
+    signal = Signal("system", "slide", lambda t: factor[0] * np.sin(t), np.zeros(0))
+    assert signal.at(0.3) == pytest.approx((2.0 * np.sin(0.3), 2.0 * np.cos(0.3), -2.0 * np.sin(0.3)))
+    factor[0] = 3.0
+    assert signal.at(0.7) == pytest.approx((3.0 * np.sin(0.7), 3.0 * np.cos(0.7), -3.0 * np.sin(0.7)))
