@@ -200,7 +200,8 @@ def test_matrices_of_single_segments_need_no_code_of_their_own(compiled):
 
 
 def test_more_elements_of_the_same_kinds_compile_nothing_more(compiled):
-    assert not compiled["longer"]
+    # those of sizes run as Python code until they have worked enough, in whatever model that is
+    assert modules_of(compiled["longer"]) <= {"sizes"}
 
 
 @pytest.mark.slow

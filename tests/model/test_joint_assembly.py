@@ -242,11 +242,15 @@ def test_turns_are_counted_along_corrections_that_turn_bodies_far(monkeypatch, s
     step = point.tangent.along(rng.uniform(0.2, 1.5) * rng.standard_normal(len(merit.searched)))
     moved, way, displaced = point.here.moved(step), [], Evaluation.displaced
 
-    def recorded(self, x):
-        way.extend(displaced(self, share * x) for share in np.arange(1, 9) / 8)
-        return way[-1]
+    def recorded(correction):
+        def corrected(self, x):
+            way.extend(displaced(self, share * x) for share in np.arange(1, 9) / 8)
+            return correction(self, x)
 
-    monkeypatch.setattr(Evaluation, "displaced", recorded)
+        return corrected
+
+    for name in ("moved", "displaced"):
+        monkeypatch.setattr(Evaluation, name, recorded(getattr(Evaluation, name)))
     there, memory = restored(moved, point.tangent), moved.state.memory
     for here in way:
         memory = merit.assembly.followed(*here.frame_poses, memory)
