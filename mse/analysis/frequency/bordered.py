@@ -61,26 +61,25 @@ def known_products(
     k, c, m; magnitudes of k are those of its complex values.
     """
     first, rows, values = entries
-    n = len(x)
-    sizes = np.abs(values[:, [0, 2, 3]])
-    sizes[:, 0] = np.hypot(values[:, 0], values[:, 1])
-    inner, outer = np.flatnonzero(rows < n), np.flatnonzero(rows >= n)
-    columns = np.repeat(np.arange(n), np.diff(first))
-    total = (scale[rows[inner]] * scale[columns[inner]]).T @ sizes[inner]
-    below = _as_one(np.searchsorted(outer, first), rows[outer] - n, sizes[outer], border)
-    shares = _apart(below @ scale, 3)
-    below.data **= 2
-    squares = _apart(below @ scale**2, 3)
-    return _apart(_as_one(first, rows, values, n + border) @ x, 4), total, shares, squares
+    n, each = len(x), [0, 2, 3]
+    stacked = _as_one(first, rows, values, n + border)
+    product = _apart(stacked @ x)
+    sizes = np.abs(values)
+    sizes[:, 0], sizes[:, 1] = np.hypot(values[:, 0], values[:, 1]), 0.0
+    stacked.data = sizes.ravel()
+    magnitudes = _apart(stacked @ scale)[:, :, each]
+    total = np.einsum("np,pnk->pk", scale, magnitudes[:, :n])
+    outer = np.flatnonzero(rows >= n)
+    below = _as_one(np.searchsorted(outer, first), rows[outer] - n, sizes[outer] ** 2, border)
+    return product, total, magnitudes[:, n:].copy(), _apart(below @ scale**2)[:, :, each]
 
 
 def _as_one(first: np.ndarray, rows: np.ndarray, values: np.ndarray, height: int) -> sp.csc_matrix:
-    """Matrices (height, n) by columns, with k values of each entry (e, k), as one: k rows for each row of theirs."""
-    kinds = values.shape[1]
-    at = (kinds * rows[:, None] + np.arange(kinds)).ravel()
-    return sp.csc_matrix((values.ravel(), at, kinds * first), shape=(kinds * height, len(first) - 1))
+    """Four matrices (height, n) by columns, with values (e, 4) of each entry, as one: four rows for each row of theirs."""
+    at = (4 * rows[:, None] + np.arange(4)).ravel()
+    return sp.csc_matrix((values.ravel(), at, 4 * first), shape=(4 * height, len(first) - 1))
 
 
-def _apart(products: np.ndarray, kinds: int) -> np.ndarray:
-    """Products (p, height, k) with k matrices, from those with the matrix that they are in."""
-    return products.T.reshape(products.shape[1], -1, kinds)
+def _apart(products: np.ndarray) -> np.ndarray:
+    """Products (p, height, 4) with four matrices, from those with the matrix that they are in."""
+    return products.T.reshape(products.shape[1], -1, 4)
