@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import null_space
+from scipy.sparse.csgraph import connected_components
 
 from .precision import DEPENDENT, EPS
 
@@ -53,11 +55,22 @@ def solved(equations: Callable[[np.ndarray], Left], z: np.ndarray, *, positive: 
 
 
 def shortest(slopes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest x (n,) with ``slopes x = values``, all scaled to one size, and the factors (m,) on the equations."""
+    """The shortest x (n,) with ``slopes x = values``, all scaled to one size, and the factors (m,) on the equations.
+
+    Equations without common unknowns are solved apart: those of heat would leave rounding in those of a circuit.
+    """
     by = 1.0 / _or_one(np.abs(slopes).max(axis=1, initial=0.0))
     scaled = by[:, None] * slopes
     wide = _or_one(np.linalg.norm(scaled, axis=0))
-    return np.linalg.lstsq(scaled / wide, values * by, rcond=DEPENDENT)[0] / wide, by
+    count, x = len(slopes), np.zeros(slopes.shape[1])
+    links = sp.csr_matrix(slopes)
+    parts, part = connected_components(sp.block_array([[None, links], [links.T, None]]), directed=False)
+    for rows, columns in ((part[:count] == k, part[count:] == k) for k in range(parts)):
+        if rows.any() and columns.any():
+            x[columns] = np.linalg.lstsq((scaled / wide)[np.ix_(rows, columns)], (values * by)[rows], rcond=DEPENDENT)[
+                0
+            ]
+    return x / wide, by
 
 
 def unbalanced(slopes: np.ndarray, forces: np.ndarray) -> int | None:

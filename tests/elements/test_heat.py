@@ -147,6 +147,14 @@ def test_a_heater_without_current_changes_no_damping():
     np.testing.assert_allclose(one, two, rtol=1e-9)
 
 
+def test_nothing_flows_in_a_circuit_without_a_voltage_where_heat_flows():
+    """Not even rounding of temperatures: a current of 1e-33 A would couple the circuit with heat."""
+    system = heated(voltage=0.0)
+    system["room"].temperature = 293.15
+    point = system.find_working_point()
+    assert point.flows["heater.charge"] == 0.0 and point.potentials["heater.+"] == 0.0
+
+
 def test_a_spring_that_is_warmed_grows():
     system = rod(0.0)
     system["room"].temperature = 310.0

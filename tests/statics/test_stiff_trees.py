@@ -126,7 +126,9 @@ def test_members_give_way_with_their_stiffness_after_turns(monkeypatch):
     """
     steps, evaluated = [], []
     evaluate = MeritFunction.evaluated
-    monkeypatch.setattr(MeritFunction, "evaluated", lambda *given: (evaluated.append(1), evaluate(*given))[1])
+    monkeypatch.setattr(
+        MeritFunction, "evaluated", lambda *given, **named: (evaluated.append(1), evaluate(*given, **named))[1]
+    )
     for seed in range(8):
         s = tree(seed, 10, 8, kinds=("Cylindrical", "Prismatic", "Universal"), stiffness=(1.0, 9.0))
         wp = s.find_working_point()
