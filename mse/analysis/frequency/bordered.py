@@ -67,11 +67,12 @@ def known_products(
     sizes = np.abs(values)
     sizes[:, 0], sizes[:, 1] = np.hypot(values[:, 0], values[:, 1]), 0.0
     stacked.data = sizes.ravel()
-    magnitudes = _apart(stacked @ scale)[:, :, each]
-    total = np.einsum("np,pnk->pk", scale, magnitudes[:, :n])
-    outer = np.flatnonzero(rows >= n)
-    below = _as_one(np.searchsorted(outer, first), rows[outer] - n, sizes[outer] ** 2, border)
-    return product, total, magnitudes[:, n:].copy(), _apart(below @ scale**2)[:, :, each]
+    magnitudes = _apart(stacked @ scale)
+    total = np.einsum("np,pnk->pk", scale, magnitudes[:, :n])[:, each]
+    shares = magnitudes[:, n:][:, :, each]
+    del magnitudes
+    stacked.data = (sizes**2).ravel()
+    return product, total, shares, _apart(stacked @ scale**2)[:, n:][:, :, each]
 
 
 def _as_one(first: np.ndarray, rows: np.ndarray, values: np.ndarray, height: int) -> sp.csc_matrix:
