@@ -84,7 +84,7 @@ class Loss(Parameter["Factor | ByMechanism", "LossGiven | Mapping[str, Any]"]):
         factor = real(given, minimum=0.0)
         if factor is not None:
             return factor
-        # importing mse should not wait for laws; those of sections are known to files once they are imported
+        # imported here, since importing mse should not wait for laws; section_losses adds its laws to those that files may name
         from . import section_losses as section_losses
         from .loss_laws import NEGATIVE, as_law
 

@@ -65,7 +65,7 @@ def put_angle(row, s, c):
 
 @straight
 def put_along(row, at, before, rate):
-    """Three numbers at a place of a row: those of a row before and a rate along the axis."""
+    """Add a rate along the axis of a node to three numbers of the node before, into the same place ``at`` of its row."""
     for i in range(3):
         row[at + i] = before[at + i] + rate * row[AXIS + i]
 
@@ -134,7 +134,7 @@ def put_own(row, own):
 
 
 def _let_go(row, c, d, pivot, push):
-    """Take a motion along an axis, with what it takes of inertia and force, out of those of a node."""
+    """Reduce inertia and force of a node, as its joint is free to move along or about one axis."""
     (c0, c1, c2), (d0, d1, d2), inverse = c, d, 1.0 / pivot
     row[COLUMN], row[COLUMN + 1], row[COLUMN + 2] = c
     row[COLUMN + 3], row[COLUMN + 4], row[COLUMN + 5] = d
@@ -306,13 +306,13 @@ def _own(row, a):
 
 @summing
 def accelerate_weld(row, before):
-    """Acceleration (6) of a node from that of the one before it."""
+    """Acceleration (6) of a node that does not move relative to the one before it."""
     row[A], row[A + 1], row[A + 2], row[A + 3], row[A + 4], row[A + 5] = _carried(row, before)
 
 
 @summing
 def accelerate_slide(row, before, out, at):
-    """The same, and that of its coordinate."""
+    """Acceleration (6) of a node that slides on the one before it, and of its coordinate, ``out[at]``."""
     a = _carried(row, before)
     own = _own(row, a)
     for i in range(3):
@@ -322,7 +322,7 @@ def accelerate_slide(row, before, out, at):
 
 @summing
 def accelerate_hinge(row, before, out, at):
-    """The same, and that of its coordinate."""
+    """Acceleration (6) of a node that is hinged to the one before it, and of its coordinate, ``out[at]``."""
     a = _carried(row, before)
     own = _own(row, a)
     for i in range(3):
@@ -332,7 +332,7 @@ def accelerate_hinge(row, before, out, at):
 
 @summing
 def accelerate_ball(row, before, out, at):
-    """The same, and those of its turns, along the axes of the node."""
+    """Acceleration (6) of a node on a ball joint, and angular ones along its axes, from ``out[at]`` on."""
     a0, a1, a2, a3, a4, a5 = _carried(row, before)
     x = -(row[F + 3] + row[H] * a0 + row[H + 3] * a1 + row[H + 6] * a2)
     y = -(row[F + 4] + row[H + 1] * a0 + row[H + 4] * a1 + row[H + 7] * a2)

@@ -62,14 +62,13 @@ def shortest(slopes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nda
     by = 1.0 / _or_one(np.abs(slopes).max(axis=1, initial=0.0))
     scaled = by[:, None] * slopes
     wide = _or_one(np.linalg.norm(scaled, axis=0))
+    scaled, values = scaled / wide, values * by
     count, x = len(slopes), np.zeros(slopes.shape[1])
     links = sp.csr_matrix(slopes)
     parts, part = connected_components(sp.block_array([[None, links], [links.T, None]]), directed=False)
     for rows, columns in ((part[:count] == k, part[count:] == k) for k in range(parts)):
         if rows.any() and columns.any():
-            x[columns] = np.linalg.lstsq((scaled / wide)[np.ix_(rows, columns)], (values * by)[rows], rcond=DEPENDENT)[
-                0
-            ]
+            x[columns] = np.linalg.lstsq(scaled[np.ix_(rows, columns)], values[rows], rcond=DEPENDENT)[0]
     return x / wide, by
 
 

@@ -57,8 +57,8 @@ def known_products(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Products of ``entries``, as :func:`gathered` has them, with x and s (n, p): Z (n, n) and so many ``border`` rows B below.
 
-    They are ``[Z, B] x`` (p, n + b, 4), ``s^T |Z| s`` (p, 3), and ``|B| s`` and ``|B|^2 s^2``, (p, b, 3) each.  The last axis is
-    k, c, m; magnitudes of k are those of its complex values.
+    They are ``[Z, B] x`` (p, n + b, 4), ``s^T |Z| s`` (p, 3), and ``|B| s`` and ``|B|^2 s^2``, (p, b, 3) each.  The last axis has
+    the real and imaginary part of k, then c and m; products of magnitudes have |k|, |c|, |m|.
     """
     first, rows, values = entries
     n, each = len(x), [0, 2, 3]

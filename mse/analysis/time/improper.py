@@ -26,9 +26,10 @@ def remaining(found: np.ndarray, terms: np.ndarray) -> np.ndarray:
 def sizes(
     c: Condensed, by_mass: Callable[[np.ndarray], np.ndarray], damp_d: np.ndarray, shifts: tuple[np.ndarray, ...]
 ) -> np.ndarray:
-    """Sums of the absolute terms (3, o, i) of which third to first derivatives of inputs in outputs are made.
+    """Sums of absolute terms (3, o, i): those that add up to third, second and first derivatives of inputs in outputs.
 
-    ``by_mass`` divides by the mass of r, ``damp_d`` is the inverse of the damping of d, and ``shifts`` are those of r, d and r'.
+    ``by_mass`` divides by the mass of r, and ``damp_d`` is the inverse of the damping of d.  ``shifts`` are what is added to r, d
+    and r' to remove derivatives of inputs from the equations of motion.
     """
     nr = len(c.M)
     r, d = slice(0, nr), slice(nr, len(c.K))
@@ -84,7 +85,7 @@ def refuse_push(model: LinearModel, inputs: np.ndarray, push: np.ndarray) -> Non
     if len(by):
         names = ", ".join(dict.fromkeys(model.inputs[k] for k in inputs[by]))
         raise ImproperModelError(
-            f"{model.name}: derivatives of {names} push masses or coils, since an inductance at the input of an amplifier "
-            "carries it, and charges without resistance or inductance follow; expected a resistance beside these; add one, "
-            "choose other inputs, or use frequency_response, which has them all"
+            f"{model.name}: third derivatives of {names} push masses or coils, since an inductance at the input of an "
+            "amplifier has to carry what is prescribed, and charges follow without resistance or inductance; expected a "
+            "resistance where they flow; add one, choose other inputs, or use frequency_response, which has them all"
         )
