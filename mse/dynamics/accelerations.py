@@ -101,6 +101,11 @@ class Equations:
         """The system in a state, with all that positions decide, and where motions are prescribed at a time (s)."""
         return self.evaluations([state], [time])[0]
 
+    def followed(self, state: State) -> State:
+        """A state in which elements remember its poses, less than half a turn from those that they remembered."""
+        memory = self.assembly.followed(*self.topology.frame_poses(state.o, state.U), state.memory)
+        return state._replace(memory=memory)
+
     def evaluations(self, states: Sequence[State], times: Sequence[float]) -> list[Evaluation]:
         """The same in some states."""
         targets = [self.inputs.targets(t) if self.inputs.motors else None for t in times]

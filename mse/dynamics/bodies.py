@@ -98,7 +98,7 @@ class BodiesChart:
     """Coordinates about the poses of a state, with the rows of joints that are independent there."""
 
     def __init__(self, bodies: Bodies, state: State):
-        self._bodies, self._state = bodies, state
+        self._bodies, self._state, self.follow = bodies, state, bodies.equations.followed
         self._poses = writable(state.o), writable(state.U)
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
         self._independent = np.ones(bodies.held, dtype=bool)
@@ -157,9 +157,7 @@ class BodiesChart:
         distance, speed, open_by, _ = self._gaps.tolist()
         if not open_by <= OPEN * e.measure.outermost:
             raise JointsOpen(open_at(e.evaluation(displaced(self._state, y[:n]), t), t))
-        o, u = work.o.copy(), work.u.copy()
-        memory = e.assembly.followed(*e.topology.frame_poses(o, u), self._state.memory)
-        state = State(o, u, self._state.q, memory)
+        state = self._state._replace(o=work.o.copy(), U=work.u.copy())
         return Settled(state, y[n : 2 * n], distance, speed)
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ..kernels.frames import placed_frames
 from ..kernels.joints import FREE, joint_coordinates
 from ..model.evaluation import Evaluation
 from ..model.groups import Group
 from ..model.topology import Topology
 from .inertia import cross
+from .moments import Moment
 
 _SHOWN = 3  # intervals that a note lists
+# Joints in one call, of 2 kB each.  With a tenth and with ten times of it tests/dynamics/test_joint_coordinates.py passes.
+_TOGETHER = 1000
 
 
 class NamedCoordinates:
     """Coordinates of all joints, ``hinge.angle``, then the internal ones of elements, in one order."""
 
     def __init__(self, topology: Topology, here: Evaluation):
-        names, units, turns, limits = [], [], [], []
+        self._topology, names, units, turns, limits = topology, [], [], [], []
         self._joints = [g for g in here.assembly.groups if g.cls.defines("values_at")]
         for g in self._joints:
             for el in g.elements:
@@ -44,23 +48,32 @@ class NamedCoordinates:
 
     def values(self, here: Evaluation) -> np.ndarray:
         """Values (k,) in a state; angles go beyond whole turns where its memories have followed them."""
-        return np.concatenate([*(self._measured(g, here)[0] for g in self._joints), here.state.q])
+        return self.over_time([Moment(0.0, here.state, np.zeros(here.assembly.size))])[0, : len(self.names)]
 
-    def values_and_rates(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values and rates (k,) in a state at velocities v (n,)."""
-        six, values, rates = np.vstack([np.zeros(6), v[: self._first].reshape(-1, 6)]), [], []
+    def over_time(self, moments: Sequence[Moment]) -> np.ndarray:
+        """Values, then rates (t, 2 k) at moments of a motion, many in a call, which takes as long as tens of joints."""
+        together = max(1, _TOGETHER // max(1, sum(len(g.members) for g in self._joints)))
+        starts = range(0, len(moments), together)
+        return np.concatenate([self._at_once(moments[k : k + together]) for k in starts])
+
+    def _at_once(self, moments: Sequence[Moment]) -> np.ndarray:
+        poses, v = [m.poses for m in moments], np.array([m.v for m in moments])
+        (o, u), values, rates = map(np.array, zip(*poses, strict=True)), [], []
+        six = np.zeros((len(moments), self._first // 6 + 1, 6))
+        six[:, 1:].reshape(len(moments), -1)[:] = v[:, : self._first]
         for g in self._joints:
-            own, slopes, bodies = self._of(g, here)
+            memory = np.concatenate([m.unfollowed.memory[g.number] for m in moments])
+            own, slopes, bodies = self._measured(g, o, u, memory)
             values.append(own)
-            rates.append(np.einsum("kfi,kfi->k", slopes, six[bodies]))
-        return np.concatenate([*values, here.state.q]), np.concatenate([*rates, v[self._first :]])
+            rates.append(np.einsum("tkfi,tkfi->tk", slopes, six[:, bodies]))
+        inner = [m.unfollowed.q for m in moments] if self._first < v.shape[1] else np.zeros((len(moments), 0))
+        return np.hstack([*values, inner, *rates, v[:, self._first :]])
 
-    def beyond(self, samples: Iterable[tuple[float, Evaluation]]) -> list[str]:
-        """Notes on coordinates that are beyond their limits at some of the samples, times (s) and states, with intervals."""
+    def beyond(self, samples: Sequence[Moment]) -> list[str]:
+        """Notes on coordinates that are beyond their limits at some of the samples, with intervals."""
         if not self._limits:
             return []
-        times, states = zip(*samples, strict=True)
-        values = np.array([self.values(here) for here in states])
+        times, values = [m.time for m in samples], self.over_time(samples)
         notes = []
         for k, (low, high) in self._limits.items():
             low, high = (-np.inf if low is None else low), (np.inf if high is None else high)
@@ -76,28 +89,34 @@ class NamedCoordinates:
         """Slopes (k, n) of the values by the coordinates of bodies, with which rates are ``slopes @ v``."""
         out, first = np.zeros((len(self.names), 6 + here.assembly.size)), 0
         for g in self._joints:
-            _, slopes, bodies = self._of(g, here)
+            _, (slopes,), bodies = self._measured(
+                g, here.state.o[None], here.state.U[None], here.state.memory[g.number]
+            )
             rows = np.arange(first, first + len(slopes))
             np.add.at(out, (rows[:, None, None], 6 * bodies[:, :, None] + np.arange(6)), slopes)
             first += len(slopes)
         out[np.arange(first, len(out)), 6 + self._first :] = np.eye(len(out) - first)
         return out[:, 6:]
 
-    def _of(self, g: Group, here: Evaluation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values (k,) of the coordinates of some joints, slopes (k, 2, 6) by the motions of both bodies, and these (k, 2)."""
-        at, body = here.configuration, here.assembly.body[g.frames]
-        values, slopes, e = self._measured(g, here)
-        slopes, arms = slopes.reshape(-1, 6), (at.o[g.frames] - at.reference[body])[e]
-        slopes[:, 3:] += cross(arms.reshape(-1, 3), slopes[:, :3])
-        return values, slopes.reshape(-1, 2, 6), body[e]
+    def _measured(
+        self, g: Group, o: np.ndarray, u: np.ndarray, memory: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values (t, k) of the coordinates of some joints, slopes (t, k, 2, 6) by the motions of both bodies, and these (k, 2).
 
-    @staticmethod
-    def _measured(g: Group, here: Evaluation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values (k,) of the coordinates of some joints, slopes (k, 12) by the motions of both frames, and the joint of each."""
-        at = here.configuration
-        values, slopes = joint_coordinates(g.parameters, at.o[g.frames], at.U[g.frames], at.memory[g.number])
+        Poses of units are (t, b, 3) and (t, b, 3, 3), memories (t E, 12).
+        """
+        t, count, (units, frames) = self._topology, len(o), (o.shape[1], g.frames.ravel())
+        unit = (t.unit[frames] + units * np.arange(count)[:, None]).ravel()
+        offsets = (np.tile(x[frames], (count, *[1] * (x.ndim - 1))) for x in (t.offset_o, t.offset_U))
+        at, turned = placed_frames(o.reshape(-1, 3), u.reshape(-1, 3, 3), unit, *offsets)
+        values, slopes = joint_coordinates(
+            np.tile(g.parameters, (count, 1)), at.reshape(-1, 2, 3), turned.reshape(-1, 2, 3, 3), memory
+        )
         e, r = np.nonzero(np.arange(6) < g.parameters[:, [FREE]])
-        return values[e, r], slopes[e, r], e
+        slopes = slopes.reshape(count, -1, 6, 2, 6)[:, e, r]
+        arms = (at - o.reshape(-1, 3)[unit]).reshape(count, -1, 2, 3)[:, e]
+        slopes[..., 3:] += cross(arms, slopes[..., :3])
+        return values.reshape(count, -1, 6)[:, e, r], slopes, t.unit[g.frames][e]
 
 
 def intervals(times: Sequence[float], inside: np.ndarray) -> str:

@@ -20,7 +20,7 @@ from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, BodiesChart, NotElementary
 from .charts import Chart, StepFailed
-from .moments import Moment, Step
+from .moments import MadeLater, Moment, Step
 from .trees import Nodes, TreeSteps
 
 # rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
@@ -209,7 +209,7 @@ class _Steps:
             h, follows = h * max(_LEAST, closer), 1.0
         step = h * min(follows, change, closer)
         damped, driven = y[2 * self._n :].tolist()
-        moment = Moment(begin.time + h, end.state, end.v, damped, driven, step)
+        moment = Moment(begin.time + h, self._chart.follow(end.state), end.v, damped, driven, step)
         return Step(begin, moment, self._between(y, h), self._evaluations)
 
     def _scale(self, y: np.ndarray) -> np.ndarray:
@@ -251,7 +251,11 @@ class _Steps:
             y += self._y
             found = self._chart.settled(y, t)
             damped, driven = y[2 * self._n :].tolist()
-            return Moment(t, found.state, found.v, damped, driven, None, self._begin)
+            state, begin, follow = found.state, self._begin, self._chart.follow
+            return MadeLater(
+                (state.o, state.U), lambda: state, follow, lambda: begin, time=t, v=found.v, damped=damped, driven=driven,
+                step=None,
+            )  # fmt: skip
 
         return at
 

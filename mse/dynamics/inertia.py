@@ -157,8 +157,8 @@ class GroupInertia:
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a x b`` of rows (k, 3), of few rows in an eighth of the time that NumPy's takes."""
-    return a.take(_NEXT, 1) * b.take(_LAST, 1) - a.take(_LAST, 1) * b.take(_NEXT, 1)
+    """``a x b`` of rows (..., 3), of few rows in an eighth of the time that NumPy's takes."""
+    return a.take(_NEXT, -1) * b.take(_LAST, -1) - a.take(_LAST, -1) * b.take(_NEXT, -1)
 
 
 def inertia_force(

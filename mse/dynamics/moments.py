@@ -34,19 +34,28 @@ class Moment:
         """Origins (b, 3) and orientations (b, 3, 3) of bodies."""
         return self.state.o, self.state.U
 
+    @property
+    def unfollowed(self) -> State:
+        """The state, but elements may remember how they were before, less than half a turn away."""
+        return self.state
+
 
 class MadeLater(Moment):
     """A moment whose state and origin are made when somebody asks for them; its poses are known."""
 
     def __init__(
-        self, state: Callable[[], State], origin: Callable[[], Moment | None], poses: tuple[np.ndarray, np.ndarray],
-        **numbers: Any,
+        self, poses: tuple[np.ndarray, np.ndarray], unfollowed: Callable[[], State], follow: Callable[[State], State],
+        origin: Callable[[], Moment | None], **numbers: Any,
     ):  # fmt: skip
-        self.__dict__.update(numbers, _state=state, _origin=origin, poses=poses)
+        self.__dict__.update(numbers, poses=poses, _unfollowed=unfollowed, _follow=follow, _origin=origin)
+
+    @cached_property
+    def unfollowed(self) -> State:
+        return self._unfollowed()
 
     @cached_property
     def state(self) -> State:
-        return self._state()
+        return self._follow(self.unfollowed)
 
     @cached_property
     def origin(self) -> Moment | None:

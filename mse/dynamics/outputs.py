@@ -29,6 +29,7 @@ class Outputs:
         self.coordinates = c = NamedCoordinates(equations.topology, here)
         # all that is read, in this order; elements such as capacitors read what has its name as a coordinate or rate already
         read = list(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
+        self._of_joints = len(read)  # the first so many, with internal coordinates
         measured = [(name, unit) for name, unit, _ in readings(equations.topology, here.configuration)]
         self._measures = not {name for name, _ in measured} <= {name for name, _ in read}
         if self._measures:
@@ -65,25 +66,31 @@ class Outputs:
                 self.units[channel] = force.unit
         usual = (*(name for name, k in self._numbers.items() if k < self._without_forces), *of_motors)
         self.names = usual if asked is None else names(self.label, "outputs", asked)
-        self._asked = self.chosen(self.names)
+        self.asked = self.chosen(self.names)
 
     def chosen(self, asked: Sequence[str]) -> np.ndarray:
         """Numbers of named outputs among all."""
         return np.array([self._numbers[find(self.label, "output", name, self.units)] for name in asked], dtype=int)
 
-    def row(self, moment: Moment) -> np.ndarray:
-        """The outputs that were asked for, at a moment."""
-        return self.at(moment, self._asked)
-
     def at(self, moment: Moment, numbers: np.ndarray) -> np.ndarray:
         """Outputs at a moment, by their numbers."""
+        return self.over_time([moment], [self.single(moment, numbers)], numbers)[0]
+
+    def over_time(self, moments: Sequence[Moment], single: Sequence[np.ndarray], numbers: np.ndarray) -> np.ndarray:
+        """Outputs (t, k) at moments by their numbers, from those that :meth:`single` has given for each moment."""
+        out, of_joints = np.empty((len(moments), len(numbers))), numbers < self._of_joints
+        if of_joints.any():
+            out[:, of_joints] = self.coordinates.over_time(moments)[:, numbers[of_joints]]
+        if not of_joints.all():
+            out[:, ~of_joints] = single
+        return out
+
+    def single(self, moment: Moment, numbers: np.ndarray) -> np.ndarray:
+        """Those of some outputs that are found for one moment at a time: all but coordinates of joints and their rates."""
+        numbers = numbers[numbers >= self._of_joints]
         if not len(numbers):
             return np.zeros(0)
-        here = self.equations.evaluation(moment.state, moment.time)
-        if numbers.max() < len(self.coordinates.names):
-            return self.coordinates.values(here)[numbers]
-        values, rates = self.coordinates.values_and_rates(here, moment.v)
-        found = [*values.tolist(), *rates.tolist()]
+        here, found = self.equations.evaluation(moment.state, moment.time), []
         if self._measures:
             found += [x for _, _, x in readings(self.equations.topology, here.configuration)]
         for el in self._sensors:
@@ -91,7 +98,7 @@ class Outputs:
         found += moment.v[len(moment.v) - here.assembly.topology.internal + self._flows].tolist()
         if numbers.max() >= self._without_forces:
             found += self._forces(here, moment)
-        return np.array(found)[numbers]
+        return np.array(found)[numbers - self._of_joints]
 
     def _forces(self, here: Evaluation, moment: Moment) -> list[float]:
         e = self.equations

@@ -156,8 +156,8 @@ class Run:
         self.file: Recording | None = None
         self.locking: Locking | None = None
         self.sticking, self.switches = Sticking(equations), Switches(equations)
-        self.rows: list[np.ndarray] = []
         self.samples: list[Moment] = []
+        self.single: list[np.ndarray] = []  # their outputs but coordinates of joints
         self.begins = Begins()
         self.evaluations = 0
         self._since: float | None = None  # on the clock, when samples began to be made in one go
@@ -295,15 +295,16 @@ class Run:
     def _write(self, begin: Moment, ended: bool = False) -> None:
         """Hand the rows so far to the file, and forget them; ``begin`` is where the next step begins."""
         file, numbers = self.file, self.numbers.of(begin)
-        rows = [
-            [m.time, *row, *self.equations.inputs.at(m.time)] for m, row in zip(self.samples, self.rows, strict=True)
-        ]
-        self.samples, self.rows, self.begins = [], [], Begins()
+        rows = []
+        if self.samples:
+            inputs = [self.equations.inputs.at(m.time) for m in self.samples]
+            rows = np.column_stack([[m.time for m in self.samples], self._rows(), inputs])
+        self.samples, self.single, self.begins = [], [], Begins()
         crossed, passages = self._passages()
         file.more = {"crossed": list(crossed), "passages": passages.ravel().tolist(), "ended": int(ended)}
         named = dict(zip(self.numbers.names, numbers.tolist(), strict=True))
-        if rows:
-            file.append(np.array(rows), numbers, named)
+        if len(rows):
+            file.append(rows, numbers, named)
         if ended:
             file.flush(numbers, named)
 
@@ -356,8 +357,12 @@ class Run:
         )
 
     def _add(self, moment: Moment) -> None:
-        self.rows.append(self.outputs.row(moment))
+        self.single.append(self.outputs.single(moment, self.outputs.asked))
         self.samples.append(moment)
+
+    def _rows(self) -> np.ndarray:
+        """Outputs (t, o) at all samples."""
+        return self.outputs.over_time(self.samples, self.single, self.outputs.asked)
 
     def state(self, moment: Moment) -> MotionState:
         """What another run goes on from."""
@@ -380,14 +385,12 @@ class Run:
             notes += (
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",
             )
-        notes += tuple(
-            self.coordinates.beyond((m.time, self.equations.evaluation(m.state, m.time)) for m in self.samples)
-        )
+        notes += tuple(self.coordinates.beyond(self.samples))
         notes += tuple(wrong_ways(self.equations, self.samples, self.rtol))
         notes += tuple(half_turns(self.equations, self.samples, self.begins))
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(
-            self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), names,
+            self.topology.source.name, np.array([m.time for m in self.samples]), self._rows(), names,
             tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,
             crossed=crossed or None, passages=passages if crossed else None, rtol=self.rtol,
             method=self.method, steps=len(self.begins), evaluations=self.evaluations,

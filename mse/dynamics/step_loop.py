@@ -162,7 +162,7 @@ class MotionLoop(Shown):
         ndarray, (o,)
             In the order of ``outputs``.
         """
-        return self._run.outputs.row(self._now)
+        return self._run.outputs.at(self._now, self._run.outputs.asked)
 
     def set(self, values: ArrayLike) -> None:
         """Set all inputs at once.

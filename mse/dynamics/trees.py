@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from itertools import count
+from itertools import count, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -135,9 +136,13 @@ class TreeSteps:
 
     def __init__(self, bodies: Bodies, nodes: Nodes, rtol: float, constants: tuple[float, ...]):
         equations = bodies.equations
-        self.equations, self._nodes, self._tree = equations, nodes, nodes.tree(bodies)
+        self.equations, self._tree = equations, nodes.tree(bodies)
         rows = len(self._tree.nodes)
         self._rows = np.zeros((rows, WIDTH))
+        remembered = [(*node.remembered, k) for k, node in enumerate(nodes.nodes, 1) if node.remembered is not None]
+        self._remembered = [  # group, and arrays of elements, of their numbers and of nodes
+            (g, *np.array([rest for _, *rest in own]).T) for g, own in groupby(sorted(remembered), itemgetter(0))
+        ]
         slow, rounding, turn, *factors = constants
         self._method = Method(
             np.ascontiguousarray(dop853.A), np.ascontiguousarray(dop853.B), np.array([dop853.E5[:-1], dop853.E3[:-1]]),
@@ -173,10 +178,8 @@ class TreeSteps:
 
     def _made(self, begin: Moment, many: int, until: float, times: np.ndarray) -> _Row:
         angles, state = np.zeros(len(self._tree.nodes)), begin.state
-        for k, node in enumerate(self._nodes.nodes, 1):
-            if node.remembered is not None:
-                g, element, number = node.remembered
-                angles[k] = state.memory[g][element, number]
+        for g, elements, numbers, nodes in self._remembered:
+            angles[nodes] = state.memory[g][elements, numbers]
         passed = self.room(many, begin.v)
         step = begin.step or 0.0
         firsts = state.o, state.U, begin.v, angles, begin.time, begin.damped, step
@@ -214,22 +217,20 @@ class TreeSteps:
         tree_steps.between(self._tree, self._rows, passed, s, dense, sampled)
 
     # -- states -----------------------------------------------------------------------------------------------
-    def state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
+    def _state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
         """The state at poses of bodies, where hinges are on the branches of ``angles``."""
-        memory = [m.copy() for m in before.memory]
-        for k, node in enumerate(self._nodes.nodes, 1):
-            if node.remembered is not None:
-                g, element, number = node.remembered
-                memory[g][element, number] = angles[k]
-        e = self.equations
-        return State(o, u, before.q, e.assembly.followed(*e.topology.frame_poses(o, u), memory))
+        memory = list(before.memory)
+        for g, elements, numbers, nodes in self._remembered:
+            memory[g] = memory[g].copy()
+            memory[g][elements, numbers] = angles[nodes]
+        return State(o, u, before.q, tuple(memory))
 
     def moment(self, at: Passed | Sampled, k: int, begin: Moment, step: float | None, origin: Callable) -> Moment:
         """One of the moments that were found, after a begin whose memories it goes on from."""
         o, u = at.o[k], at.u[k]
         return MadeLater(
-            lambda: self.state(o, u, at.angles[k], begin.state), origin, (o, u), time=at.time.item(k), v=at.v[k],
-            damped=at.damped.item(k), driven=begin.driven, step=step,
+            (o, u), lambda: self._state(o, u, at.angles[k], begin.state), self.equations.followed, origin,
+            time=at.time.item(k), v=at.v[k], damped=at.damped.item(k), driven=begin.driven, step=step,
         )  # fmt: skip
 
 

@@ -419,7 +419,7 @@ def _coordinates(parameters, origins, orientations, memory, weights, order):
     """:func:`joint_coordinates`, and for order 2 second derivatives (E, 12, 12) of the sums by weights (E, 6)."""
     count = len(parameters)
     value, jacobian, as_held = np.zeros((count, 6)), np.zeros((count, 6, 12)), np.zeros((count, PARAMETERS))
-    hessian = np.zeros((count, 1, 12, 12))
+    hessian = np.zeros((count if order == 2 else 0, 1, 12, 12))
     as_held[:, :HELD], as_held[:, HELD:TARGET] = parameters[:, :HELD], parameters[:, FREE:STIFFNESS]
     put_joints(
         HELD, as_held, origins, orientations, memory[:, 6:].copy(), weights, order, value, jacobian, _NOTHING[1], _NOTHING[2],

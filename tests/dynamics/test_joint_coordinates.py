@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import mse
+from mse.dynamics import coordinates
 from mse.dynamics.coordinates import NamedCoordinates
+from mse.dynamics.moments import Moment
 from mse.model.evaluation import Evaluation, Measure
 from mse.model.variants import prepared
 
@@ -47,12 +49,36 @@ def test_values_and_rates_are_those_of_each_joint_and_of_small_displacements():
             found = el.obj.values_at(here.configuration.frames(el.frames), memory)
             alone |= {f"{el.path}.{name}": x for name, x in found.items()}
     v = rng.normal(size=assembly.size)
-    values, rates = named.values_and_rates(here, v)
+    values, rates = np.split(named.over_time([Moment(0.0, here.state, v)])[0], 2)
     assert dict(zip(named.names, values, strict=True)) == pytest.approx(alone, rel=1e-13)
     np.testing.assert_array_equal(values, named.values(here))
     np.testing.assert_allclose(rates, named.slopes(here) @ v, rtol=1e-12)
     after, before = (named.values(here.displaced(h * here.measure.metric * v)) for h in (1e-5, -1e-5))
     np.testing.assert_allclose(rates, (after - before) / 2e-5, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_samples_asked_for_together_or_alone_have_the_same_bits(loop, monkeypatch):
+    """A crank that goes round several times, with a rod that hangs on it, or one that a slide guides."""
+    s = mse.MSystem("crank", gravity=(0, 0, -9.81))
+    crank = s.add(mse.RigidBody("crank", mass=1.0, inertia=0.01, frames={"pin": mse.Pose.dx(0.1)}))
+    ends = {"big": mse.Pose.dx(-0.15), "small": mse.Pose.dx(0.15)}
+    rod = mse.RigidBody("rod", mass=1.0, inertia=0.01, at=mse.Pose.dx(0.25), frames=ends)
+    s.add(mse.Revolute("main", axis=(0, 1, 0)), between=(crank, s.ground))
+    s.add(mse.Revolute("pin", axis=(0, 1, 0)), between=(s.add(rod).frame("big"), crank.frame("pin")))
+    if loop:
+        guided = s.ground @ mse.Pose.dx(0.4)
+        s.add(mse.Joint("guide", free=("x", "ay")), between=(rod.frame("small"), guided))
+    run = {"duration": 1.0, "dt": 0.02, "initial": {"main.angle'": 30.0}, "rtol": 1e-6}
+    together = s.simulate(**run)
+    monkeypatch.setattr(coordinates, "_TOGETHER", 1)
+    np.testing.assert_array_equal(s.simulate(**run).values, together.values)
+    assert abs(together["main.angle"][-1]) > 4.0 * np.pi
+    for k in (0, 17, 50):
+        there = together.at(float(together.time[k])).joint_coordinates
+        assert [there[name] for name in ("main.angle", "pin.angle")] == [
+            together[name][k] for name in ("main.angle", "pin.angle")
+        ]
 
 
 def test_joints_beyond_their_limits_are_noted_with_the_times():
