@@ -849,6 +849,9 @@ def test_memory_that_is_used_up_is_told_by_the_outermost_task():
     said = "stage: searching has used up .*_core.so: failed to map segment"  # of a module that is loaded on first use
     with pytest.raises(mse.OutOfMemoryError, match=said), Task("stage", "searching"):
         raise ImportError("_core.so: failed to map segment from shared object")
+    said = "stage: searching has used up .*error return without exception set"  # with no memory for the error itself
+    with pytest.raises(mse.OutOfMemoryError, match=said), Task("stage", "searching"):
+        raise SystemError("error return without exception set")
     with pytest.raises(ImportError, match="no module"), Task("stage", "searching"):
         raise ImportError("no module named 'highs'")
 
