@@ -237,18 +237,17 @@ class _Steps:
 
     def _between(self, end: np.ndarray, h: float) -> Callable[[float], Moment]:
         """Moments within the step to y = end, by interpolation of order 7."""
-        parts: list[np.ndarray] = []
+        parts = np.zeros((0, len(end)))
 
         def at(t: float) -> Moment:
-            if not parts:
+            nonlocal parts
+            if not len(parts):
                 self._ask(_BETWEEN, h)
                 change, k = end - self._y, self._slopes
-                parts.extend((change, h * k[0] - change, 2.0 * change - h * (k[dop853.N_STAGES] + k[0])))
-                parts.extend(h * (dop853.D @ k))
-            x, y = (t - self._begin.time) / h, np.zeros_like(end)
-            for i, part in enumerate(reversed(parts)):
-                y = (y + part) * (1.0 - x if i % 2 else x)
-            y += self._y
+                first = change, h * k[0] - change, 2.0 * change - h * (k[dop853.N_STAGES] + k[0])
+                parts = np.vstack([*first, h * (dop853.D @ k)])
+            x = (t - self._begin.time) / h
+            y = self._y + np.multiply.accumulate([x, 1.0 - x, x, 1.0 - x, x, 1.0 - x, x]) @ parts
             found = self._chart.settled(y, t)
             damped, driven = y[2 * self._n :].tolist()
             state, begin, follow = found.state, self._begin, self._chart.follow

@@ -352,11 +352,12 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
     jacobian, room, gap, settling, point = np.empty((3, 3)), np.empty(3), np.empty(2), first == last, work.point
     for s in range(first, last + settling):
         for i in range(y.shape[0]):
-            total = 0.0
-            if not settling:
-                for j in range(s):
-                    total += coefficients[s, j] * slopes[j, i]
-            point[i] = y[i] + h * total
+            point[i] = y[i]
+        for j in range(0 if settling else s):
+            x = h * coefficients[s, j]
+            if x != 0.0:
+                for i in range(y.shape[0]):
+                    point[i] += x * slopes[j, i]
         _displace(work, o, u, point)
         _move(work, point, n)
         rounds, least, restoring = 0, 1.0, settling

@@ -12,7 +12,7 @@ _NOTHING = 1e-100
 
 @bare_part
 def eliminate(model, work, independent, limits, decide):
-    """``L D L'`` of all fronts; rows that are not ``independent`` (R,) are left out.
+    """``L D L'`` of all fronts, with inverses in the place of D; rows that are not ``independent`` (R,) are left out.
 
     If it is to ``decide`` it says itself which are.  Pivots of rows relative to those of rows alone below ``limits[2]`` belong to
     rows that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.  Returns
@@ -42,7 +42,7 @@ def eliminate(model, work, independent, limits, decide):
                         row[i] = 0.0
                     row[j] = -1.0
                     continue
-            inverse = 1.0 / pivot
+            row[j] = inverse = 1.0 / pivot
             for i in range(j + 1, size):
                 x = row[i]
                 if abs(x) > _NOTHING:
@@ -84,7 +84,7 @@ def solve(model, work, independent, given, forced):
             row, number = arena[base + j], model.columns[first + j, 0]
             if number >= count and not independent[number - count]:
                 b[j] = 0.0
-            b[j] /= row[j]
+            b[j] *= row[j]
             for i in range(j + 1, size):
                 b[i] -= row[i] * b[j]
         parent = model.fronts[f, 5]
@@ -101,7 +101,7 @@ def solve(model, work, independent, given, forced):
             row, total = arena[base + j], 0.0
             for i in range(j + 1, size):
                 total += row[i] * b[i]
-            b[j] -= total / row[j]
+            b[j] -= total * row[j]
             if abs(b[j]) <= _NOTHING:
                 b[j] = 0.0
             x[model.columns[first + j, 0]] = b[j]
