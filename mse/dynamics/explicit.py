@@ -140,7 +140,7 @@ class _Steps:
     """Trials of one step, from the center of a chart."""
 
     def __init__(self, equations: Equations, rtol: float, begin: Moment, chart: BodiesChart | Chart):
-        self._rtol, self._begin, self._chart = rtol, begin, chart
+        self._label, self._rtol, self._begin, self._chart = equations.topology.label, rtol, begin, chart
         n, measure = equations.size, equations.measure
         self._n, self._size = n, measure.size
         self._y = np.concatenate([np.zeros(n), begin.v, [begin.damped, begin.driven]])
@@ -185,7 +185,7 @@ class _Steps:
                 continue
             if not error < 1.0:
                 if h <= self._shortest:
-                    raise StepFailed
+                    raise self._failed()
                 h, follows = h * (max(_LEAST, change) if change < 1.0 else _LEAST), 1.0
                 continue
             try:
@@ -205,12 +205,21 @@ class _Steps:
             if apart <= 1.0:
                 break
             if h <= self._shortest:
-                raise StepFailed
+                raise self._failed()
             h, follows = h * max(_LEAST, closer), 1.0
         step = h * min(follows, change, closer)
         damped, driven = y[2 * self._n :].tolist()
         moment = Moment(begin.time + h, self._chart.follow(end.state), end.v, damped, driven, step)
         return Step(begin, moment, self._between(y, h), self._evaluations)
+
+    def _failed(self) -> Exception:
+        if not self._chart.nearest < self._dead:
+            return StepFailed()
+        rounding = EPS / self._chart.nearest
+        return ModelError(
+            f"{self._label}: no step from t = {self._begin.time:.6g} s on keeps rtol = {self._rtol:g} next to a dead point of "
+            f"joints, where rounding makes accelerations uncertain by up to {rounding:.0e} of their size; expected a larger rtol"
+        )
 
     def _scale(self, y: np.ndarray) -> np.ndarray:
         return self._tolerances + self._rtol * np.maximum(np.abs(self._y), np.abs(y))
