@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...kernels import fronts as symbolic
-from .equations import Polynomial
+from .equations import SMALL, Polynomial
 
 _TINY = np.finfo(float).tiny
 
@@ -62,25 +62,35 @@ def known_products(
     """
     first, rows, values = entries
     n, each = len(x), [0, 2, 3]
-    stacked = _as_one(first, rows, values, n + border)
-    product = _apart(stacked @ x)
+    times = _fourfold(first, rows, n + border)
+    product = times(values, x)
     sizes = np.abs(values)
     sizes[:, 0], sizes[:, 1] = np.hypot(values[:, 0], values[:, 1]), 0.0
-    stacked.data = sizes.ravel()
-    magnitudes = _apart(stacked @ scale)
+    magnitudes = times(sizes, scale)
     total = np.einsum("np,pnk->pk", scale, magnitudes[:, :n])[:, each]
     shares = magnitudes[:, n:][:, :, each]
     del magnitudes
-    stacked.data = (sizes**2).ravel()
-    return product, total, shares, _apart(stacked @ scale**2)[:, n:][:, :, each]
+    return product, total, shares, times(sizes**2, scale**2)[:, n:][:, :, each]
 
 
-def _as_one(first: np.ndarray, rows: np.ndarray, values: np.ndarray, height: int) -> sp.csc_matrix:
-    """Four matrices (height, n) by columns, with values (e, 4) of each entry, as one: four rows for each row of theirs."""
-    at = (4 * rows[:, None] + np.arange(4)).ravel()
-    return sp.csc_matrix((values.ravel(), at, 4 * first), shape=(4 * height, len(first) - 1))
+def _fourfold(
+    first: np.ndarray, rows: np.ndarray, height: int
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:  # fmt: skip
+    """Products (p, height, 4) of four matrices (height, n), with values (e, 4) of their entries by columns, and x (n, p)."""
+    n, at = len(first) - 1, (4 * rows[:, None] + np.arange(4)).ravel()
+    if n <= SMALL:
+        columns, dense = np.repeat(np.arange(n), 4 * np.diff(first)), np.zeros((4 * height, n))
+    else:
+        # four rows for each row of theirs
+        stacked = sp.csc_matrix((np.zeros(len(at)), at, 4 * first), shape=(4 * height, n))
 
+    def times(values: np.ndarray, x: np.ndarray) -> np.ndarray:
+        if n <= SMALL:
+            dense[at, columns] = values.ravel()
+            product = dense @ x
+        else:
+            stacked.data = values.ravel()
+            product = stacked @ x
+        return product.T.reshape(x.shape[1], height, 4)
 
-def _apart(products: np.ndarray) -> np.ndarray:
-    """Products (p, height, 4) with four matrices, from those with the matrix that they are in."""
-    return products.T.reshape(products.shape[1], -1, 4)
+    return times

@@ -27,7 +27,7 @@ _FEW = 1e4
 _SMALL_DIAGONAL = (
     EPS**0.5
 )  # relative to the largest entry of the row: scaling by a smaller diagonal would lose half the digits
-_SMALL = 60  # models of at most this size are cut and multiplied as dense matrices
+SMALL = 60  # models of at most this size are cut and multiplied as dense matrices
 
 
 class Polynomial(NamedTuple):
@@ -99,7 +99,7 @@ class Equations:
         self.symmetric = model.skew is None
         self._mirror = None if self.symmetric else model.mirror
         self.complex = velocity.nnz > 0 or bool(lossy) or laws is not None
-        small = n <= _SMALL
+        small = n <= SMALL
         whole = stiffness, velocity, model.full_mass
         # cutting small matrices with scipy.sparse would take longer than solving them
         reactions = model.read_reactions(np.arange(len(model.outputs)) if small else o)

@@ -210,15 +210,16 @@ class Sweep:
         """Responses (f, outputs, inputs), and which (f,) pass the check, from ``out`` of the compiled sweep for groups ``of``."""
         border, few, many = self._border, self._few, self._many
         square = border * (border + 1) // 2
-        i, k = np.tril_indices(border)
-        last, own = out[:, square - border : square], out[:, np.flatnonzero(i == k)[:few]]
+        place = np.arange(border)
+        row = place * (place + 1) // 2  # where each row of the triangle begins
+        last, own = out[:, square - border : square], out[:, (row + place)[:few]]
         if self._keep:
             read = out[:, square:].reshape(len(out), len(self._read[0]) - 1, border, WIDTH)
             if known.laws is not None:
                 read = known.laws.complete(read, of)
             values, answers = read[:, :, :few], np.concatenate([last[:, -1:], last[:, :few], read[:, :, -1]], axis=1)
         else:
-            values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(-1, many, few, WIDTH)
+            values = out[:, row[few:-1, None] + place[:few]]
             answers = np.concatenate([last[:, -1:], last[:, :-1]], axis=1)
         good = self._checked(rates, known, of, answers, own).ravel()
         values = np.moveaxis(values, 3, 1).reshape(WIDTH * len(out), many, few)
