@@ -26,9 +26,9 @@ def gathered(
     rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
     for start, polynomial in pieces:
         for kind, a in zip((0, 2, 3), polynomial[:3], strict=True):
+            if not (a.nnz if sp.issparse(a) else a.any()):
+                continue
             if sp.issparse(a):
-                if not a.nnz:
-                    continue
                 a = a if a.format in ("csr", "csc") else a.tocsr()
                 # as tocoo(), but without its checks, which take longer than solving a small model
                 at = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr)), a.indices
