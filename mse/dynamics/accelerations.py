@@ -17,31 +17,24 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, eigh
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..elements import laws
-from ..errors import ModelError
 from ..kernels.assembling import shift_to_reference
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation, Measure
 from ..model.groups import Group
 from ..model.topology import Topology
-from ..numerics.precision import left_by_rounding
 from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
 from ..statics.coordinate_sizes import motion_scale, without_store
 from ..statics.forces import joint_reactions
 from .beside import Beside
+from .constrained import Constrained
 from .flows import FlowPart
 from .inertia import GroupInertia, cross
 from .input_forces import InputForces
 from .whole import Pull, Whole
-
-# Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
-# times of it tests/dynamics/test_accelerations.py passes.
-_NO_FORCE = 1e-9
 
 
 class Inertia(NamedTuple):
@@ -340,7 +333,9 @@ class Equations:
 
     def drift(self, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
         """Rates (m + f,) by which velocities v (n,) are off from what constraints, prescribed motions and flows allow."""
-        return self.rows(here, v) @ v - self.inputs.rates(time)
+        along = here.slopes @ v if self.assembly.constraint_count else np.zeros(0)
+        flows, _ = self.flow_rows(here, v)
+        return (along if flows is None else np.append(along, flows @ v)) - self.inputs.rates(time)
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""
@@ -390,6 +385,17 @@ class Equations:
             slopes, lengths = np.vstack([slopes, rows]), np.append(lengths, length)
         return slopes, lengths
 
+    def sparse_slopes(self, here: Evaluation, extra: np.ndarray | None) -> tuple[sp.csr_matrix, np.ndarray]:
+        """:meth:`stacked` as a sparse matrix."""
+        slopes, lengths = sp.csr_matrix((0, self.size)), np.zeros(0)
+        if self.assembly.constraint_count:
+            slopes, lengths = here.constraints, here.distances[1]
+        if extra is not None:
+            length = self._lengths(extra)
+            rows = sp.csr_matrix(extra / self.measure.metric / length[:, None])
+            slopes, lengths = sp.vstack([slopes, rows], format="csr"), np.append(lengths, length)
+        return slopes, lengths
+
     def tangent(self, here: Evaluation, extra: np.ndarray | None = None) -> tuple[Tangent | None, np.ndarray]:
         """Measured motions that all constraints allow, and ``extra`` rows (k, n), None without any; lengths (m,) as of rows."""
         if extra is None and self.assembly.constraint_count:
@@ -419,74 +425,3 @@ def all_reactions(
             if el.obj.reaction_outputs:
                 found[el.path] = laws.reactions(el.obj, at.frames(el.frames)) @ given
     return found
-
-
-class Constrained:
-    """The matrix ``[M G'; G 0]`` in one state, with M (n, n); ``extra`` rows (k, n) hold as the constraints do."""
-
-    def __init__(self, equations: Equations, here: Evaluation, mass: np.ndarray, extra: np.ndarray | None = None):
-        self.equations, self.here = equations, here
-        self.metric = metric = equations.measure.metric
-        self.mass = mass / np.outer(metric, metric)
-        self._tangent, self.lengths = equations.tangent(here, extra)
-        basis = np.eye(len(metric)) if self._tangent is None else self._tangent.basis
-        self._basis, self._inner = basis, basis.T @ self.mass @ basis
-
-    @property
-    def unique(self) -> bool:
-        """Whether no row depends on others."""
-        return self._tangent is None or self._tangent.unique
-
-    def solve(self, force: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The a (n,) with ``G a = right`` for which ``a'M a/2 - force.a`` is lowest; what has no mass stays at rest.
-
-        ModelError where a force acts on what has no mass.
-        """
-        force = force / self.metric
-        a = np.zeros(len(force))
-        if self._tangent is not None and right.any():
-            a = self._tangent.restoring(-right / self.lengths)
-        if self._basis.shape[1]:
-            taken = self.mass @ a
-            size = max(np.abs(force).max(initial=0.0), np.abs(taken).max(initial=0.0))
-            a = a + self._basis @ self._along(self._basis.T @ force, self._basis.T @ taken, size)
-        return a / self.metric
-
-    def _along(self, force: np.ndarray, taken: np.ndarray, size: float) -> np.ndarray:
-        if not self.equations.massless:
-            try:
-                return dpotrs(self._factor, force - taken, lower=True)[0]
-            except LinAlgError:
-                pass
-        values, vectors = eigh(self._inner)
-        heavy = values > self._rounded(values)
-        self.equations.massless |= not heavy.all()
-        along = vectors.T @ (force - taken)
-        bare = np.abs(vectors[:, ~heavy].T @ force)  # what masses take there is rounding
-        if bare.max(initial=0.0) > _NO_FORCE * size and not self.equations.implicit:
-            self._refuse(vectors[:, ~heavy][:, int(bare.argmax())], float(bare.max()))
-        return vectors[:, heavy] @ (along[heavy] / values[heavy])
-
-    def _rounded(self, values: np.ndarray) -> float:
-        """The largest mass that may be rounding, of those (k,) along motions; the motions themselves are rounded, too."""
-        little = left_by_rounding(len(values))
-        return little * max(values.max(initial=0.0), little * np.abs(self.mass).max(initial=0.0))
-
-    @cached_property
-    def _factor(self) -> np.ndarray:
-        factor, failed = dpotrf(self._inner, lower=True)
-        pivots = factor.diagonal() ** 2
-        if failed or pivots.min() <= self._rounded(self._inner.diagonal()):
-            raise LinAlgError("no mass")
-        return factor
-
-    def _refuse(self, motion: np.ndarray, force: float) -> None:
-        k = int(np.abs(self._basis @ motion / self.metric).argmax())
-        topology = self.equations.topology
-        unit, remedy = topology.force_unit(k), "give its body mass and inertia, or let joints hold it"
-        if k >= len(self.metric) - topology.internal:
-            remedy = "leave method out or set method='implicit', for which stiffness or resistance is enough"
-        raise ModelError(
-            f"{topology.label}: {force:.3g}{unit} acts on {topology.coordinate_names[k]}, which has no mass or inertia; "
-            f"expected inertia wherever forces act; {remedy}"
-        )

@@ -17,7 +17,8 @@ from ..kernels.rotations import inverse_left_jacobian, turn_all
 from ..model.configuration import State
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
-from .accelerations import Constrained, Equations
+from .accelerations import Equations
+from .constrained import Constrained
 
 
 class StepFailed(Exception):

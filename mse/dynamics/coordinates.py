@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..kernels.frames import placed_frames
 from ..kernels.joints import FREE, joint_coordinates
@@ -87,16 +88,28 @@ class NamedCoordinates:
 
     def slopes(self, here: Evaluation) -> np.ndarray:
         """Slopes (k, n) of the values by the coordinates of bodies, with which rates are ``slopes @ v``."""
-        out, first = np.zeros((len(self.names), 6 + here.assembly.size)), 0
+        out = np.zeros((len(self.names), here.assembly.size))
+        rows, columns, values = self._entries(here)
+        np.add.at(out, (rows, columns), values)
+        return out
+
+    def sparse_slopes(self, here: Evaluation) -> sp.csr_matrix:
+        """The same as a sparse matrix, for large systems."""
+        rows, columns, values = self._entries(here)
+        return sp.csr_matrix((values, (rows, columns)), shape=(len(self.names), here.assembly.size))
+
+    def _entries(self, here: Evaluation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        first, found, s = 0, [], here.state
         for g in self._joints:
-            _, (slopes,), bodies = self._measured(
-                g, here.state.o[None], here.state.U[None], here.state.memory[g.number]
-            )
+            _, (slopes,), bodies = self._measured(g, s.o[None], s.U[None], s.memory[g.number])
             rows = np.arange(first, first + len(slopes))
-            np.add.at(out, (rows[:, None, None], 6 * bodies[:, :, None] + np.arange(6)), slopes)
+            found.append(np.broadcast_arrays(rows[:, None, None], 6 * bodies[:, :, None] - 6 + np.arange(6), slopes))
             first += len(slopes)
-        out[np.arange(first, len(out)), 6 + self._first :] = np.eye(len(out) - first)
-        return out[:, 6:]
+        inner = np.arange(len(self.names) - first)
+        found.append((first + inner, self._first + inner, np.ones(len(inner))))
+        rows, columns, values = (np.concatenate([x.ravel() for x in own]) for own in zip(*found, strict=True))
+        moves = columns >= 0  # the ground does not
+        return rows[moves], columns[moves], values[moves]
 
     def _measured(
         self, g: Group, o: np.ndarray, u: np.ndarray, memory: np.ndarray

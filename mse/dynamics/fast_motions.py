@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import LinAlgError, eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..errors import ModelError
 from ..model.configuration import State
 from ..model.evaluation import Evaluation
+from ..numerics.factor import ConstrainedFactor
+from ..numerics.options import SIZES
 from .accelerations import Equations
-from .jacobian import Jacobian
+from .constrained import heavy_factor
+from .jacobian import Jacobian, sparse_matrices
 
 
 class Fast(NamedTuple):
@@ -27,6 +32,49 @@ class Fast(NamedTuple):
         if self.decays:
             return f"{self.owner} damps {self.coordinate} in {1.0 / self.rate:.3g} s"
         return f"{self.owner} lets {self.coordinate} vibrate at {self.rate / (2.0 * np.pi):.3g} Hz"
+
+
+def by_sparse_matrices(equations: Equations, here: Evaluation, v: np.ndarray) -> tuple[Fast | None] | None:
+    """The fastest motion about a state of a large system at velocities v (n,), or that there is none, as (None,).
+
+    None where it takes dense matrices to tell: if something that constraints allow has no mass, or with circuits.
+    """
+    e = equations
+    if e.whole is not None:
+        return None
+    by = sp.diags(1.0 / e.measure.metric)
+    mass, damping, stiffness = ((by @ a @ by).tocsc() for a in sparse_matrices(e, here, v))
+    factor = heavy_factor(mass, e.sparse_slopes(here, e.flow_rows(here, v)[0])[0])
+    if factor is None:
+        return None
+    found = _largest(stiffness + stiffness.T, mass, factor)
+    rate, x, decays = np.sqrt(max(found[0], 0.0)), found[1], False
+    # without dampers it is mass that changes with the motion
+    if any(part.has_damping for part in e.parts):
+        found = _largest(damping + damping.T, mass, factor)
+        if found[0] >= rate:
+            (rate, x), decays = found, True
+    return (_named(e, here, float(rate), x, decays),)
+
+
+def _largest(twice: sp.csc_matrix, mass: sp.csc_matrix, factor: ConstrainedFactor) -> tuple[float, np.ndarray]:
+    """The largest eigenvalue, to a hundredth, of half a matrix and M on the space of a factor of M, and its motion (n,)."""
+    n = mass.shape[0]
+    begin = factor.solve(np.random.default_rng(0).standard_normal(n))  # in the space, which iterations do not leave
+    if not abs(twice).max():
+        return 0.0, begin
+    inverse = LinearOperator((n, n), factor.solve)
+    values, vectors = eigsh(0.5 * twice, 1, mass, which="LA", v0=begin, Minv=inverse, tol=1e-2)
+    return float(values[0]), vectors[:, 0]
+
+
+def _named(e: Equations, here: Evaluation, rate: float, x: np.ndarray, decays: bool) -> Fast | None:
+    """A motion with measured displacements x (n,) by name; None for one without rate."""
+    if rate == 0.0:
+        return None
+    name = e.topology.coordinate_names[int(np.abs(x).argmax())]
+    moved = x / e.measure.metric
+    return Fast(rate, _damped_by(e, here, moved) if decays else _held_by(e, here, moved), name, decays)
 
 
 class FastMotions:
@@ -48,9 +96,8 @@ class FastMotions:
         if best == 0.0:
             return None
         decays = best == self._decays.max(initial=0.0)
-        x = (self._shapes if decays else self._modes)[:, -1] / self._equations.measure.metric
-        name = self._equations.topology.coordinate_names[int(np.abs(x * self._equations.measure.metric).argmax())]
-        return Fast(float(best), self._damped_by(x) if decays else self._held_by(x), name, decays)
+        x = (self._shapes if decays else self._modes)[:, -1]
+        return _named(self._equations, self._here, float(best), x, decays)
 
     def at_rest(self, rate: float, least: float) -> bool:
         """Whether all vibrations faster than a rate (rad/s) would move by less than a distance (m)."""
@@ -60,31 +107,34 @@ class FastMotions:
         offset = np.hypot(modes.T @ (force / metric) / rates**2, modes.T @ self._mass @ (metric * self._v) / rates)
         return bool(np.abs(modes * offset).max(initial=0.0) <= least)
 
-    def _held_by(self, x: np.ndarray) -> str:
-        e, x = self._equations, np.append(x, 0.0)  # the ground last
-        found: dict[str, float] = {}
-        for g in e.assembly.groups:
-            own = x[e.assembly.rows[g.number]]
-            stiffness = e.assembly.evaluate(g, self._here.configuration, 2, summed=True)[2][:, 0]
-            energies = np.einsum("ei,eij,ej->e", own, stiffness, own)
-            found |= {el.path: k for el, k in zip(g.elements, energies.tolist(), strict=True)}
-        return max(found, key=found.get)
 
-    def _damped_by(self, x: np.ndarray) -> str:
-        e, at = self._equations, self._here.configuration
-        found: dict[str, float] = {}
-        for part in e.parts:
-            if part.has_damping:
-                own = e._own(part.group, x, e.frame_motions(at, x)[0])
-                power = np.einsum("ei,ei->e", sum(part.velocity_forces(at, own)), own)
-                found |= {el.path: -p for el, p in zip(part.group.elements, power.tolist(), strict=True)}
-        return max(found, key=found.get)
+def _held_by(e: Equations, here: Evaluation, x: np.ndarray) -> str:
+    found, x = {}, np.append(x, 0.0)  # the ground last
+    for g in e.assembly.groups:
+        own = x[e.assembly.rows[g.number]]
+        stiffness = e.assembly.evaluate(g, here.configuration, 2, summed=True)[2][:, 0]
+        energies = np.einsum("ei,eij,ej->e", own, stiffness, own)
+        found |= {el.path: k for el, k in zip(g.elements, energies.tolist(), strict=True)}
+    return max(found, key=found.get)
+
+
+def _damped_by(e: Equations, here: Evaluation, x: np.ndarray) -> str:
+    found, at = {}, here.configuration
+    for part in e.parts:
+        if part.has_damping:
+            own = e._own(part.group, x, e.frame_motions(at, x)[0])
+            power = np.einsum("ei,ei->e", sum(part.velocity_forces(at, own)), own)
+            found |= {el.path: -p for el, p in zip(part.group.elements, power.tolist(), strict=True)}
+    return max(found, key=found.get)
 
 
 def fastest_motion(equations: Equations, state: State, v: np.ndarray, time: float) -> Fast | None:
     """The fastest motion about a state; None where there is none, or no number says so."""
     try:
         here = equations.evaluation(state, time)
+        known = by_sparse_matrices(equations, here, v) if equations.size > SIZES.dense else None
+        if known is not None:
+            return known[0]
         matrices = Jacobian(equations, here, v)
         return FastMotions(equations, here, v, matrices).fastest()
     except (ModelError, LinAlgError, ValueError):

@@ -12,11 +12,12 @@ measured: turns count by the size of the system.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import null_space, qr
 from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 
@@ -28,6 +29,9 @@ from .accelerations import Equations
 from .inertia import GroupInertia, cross
 from .moving import Carried, Frames, add, frames_moving
 from .slopes import Slopes, of_inertia, of_velocities, slopes
+
+# of the elements of a class: places (E, k) of their coordinates, and mass, damping and stiffness (E, k, k)
+Blocks = Iterator[tuple[np.ndarray, tuple[np.ndarray, ...]]]
 
 
 class Unknowns(NamedTuple):
@@ -194,16 +198,11 @@ def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tu
 
 def _of_inertia(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """The share (3, n, n) of forces of inertia."""
-    whole, at = e.whole, here.configuration
+    whole = e.whole
     heavy = [part for part in e.parts if part.has_mass] if whole is None else whole.heavy
     out = np.zeros((3, e.size, e.size))
     if heavy:
-        frames = frames_moving(e, at, v, a)
-        found = []
-        for part in heavy:
-            own, faster = (e._own(part.group, x, moving) for x, moving in zip((v, a), frames, strict=True))
-            found.append((part, of_inertia(part, at, own, faster, exact=False)))
-        out += _along_fixed_axes(e, v, a, _summed(e, at, frames, found))
+        out += _along_fixed_axes(e, v, a, _summed(e, _heavy(e, here, v, a, heavy)))
     return out if whole is None else out + _defined(e, here, v, a, whole.of_inertia(here.state, v, a))
 
 
@@ -213,9 +212,7 @@ def _of_velocities(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
     parts = [part for part in e.parts if part.has_damping] if whole is None else whole.parts
     out = np.zeros((3, n, n))
     if parts:
-        moving, _ = e.frame_motions(at, v)
-        found = [(p, s) for p in parts for s in of_velocities(p, at, e._own(p.group, v, moving), exact=False)]
-        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, at, (moving, np.zeros_like(moving)), found))
+        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, _damped(e, here, v, parts)))
     if whole is None:
         out[2] += here.total(2).stiffness.toarray()
         return out
@@ -237,15 +234,52 @@ def _defined(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, found
     return found
 
 
-def _summed(
-    e: Equations, at: Configuration, frames: Frames, found: Iterable[tuple[GroupInertia, Slopes]]
-) -> np.ndarray:
+def _heavy(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, parts: Sequence[GroupInertia]) -> Blocks:
+    """Matrices of the inertia of elements."""
+    at = here.configuration
+    frames = frames_moving(e, at, v, a)
+    for part in parts:
+        own, faster = (e._own(part.group, x, moving) for x, moving in zip((v, a), frames, strict=True))
+        yield _on_bodies(e, at, frames, part, of_inertia(part, at, own, faster, exact=False))
+
+
+def _damped(e: Equations, here: Evaluation, v: np.ndarray, parts: Sequence[GroupInertia]) -> Blocks:
+    """Matrices of dampers and other forces that depend on velocities."""
+    at = here.configuration
+    moving, _ = e.frame_motions(at, v)
+    for part in parts:
+        for own in of_velocities(part, at, e._own(part.group, v, moving), exact=False):
+            yield _on_bodies(e, at, (moving, np.zeros_like(moving)), part, own)
+
+
+def _on_bodies(
+    e: Equations, at: Configuration, frames: Frames, part: GroupInertia, found: Slopes
+) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    return e._rows[e.parts.index(part)], Carried(e, part.group, at, frames).on_bodies(found)[1:]
+
+
+def _summed(e: Equations, blocks: Blocks) -> np.ndarray:
     """Sums (3, n, n) over elements, on bodies whose axes turn with them."""
     total = np.zeros((3, e.size, e.size))
-    for part, own in found:
-        carried = Carried(e, part.group, at, frames)
-        add(total, e._rows[e.parts.index(part)], *carried.on_bodies(own)[1:])
+    for rows, three in blocks:
+        add(total, rows, *three)
     return total
+
+
+def sparse_matrices(
+    e: Equations, here: Evaluation, v: np.ndarray
+) -> tuple[sp.csc_matrix, sp.csc_matrix, sp.csc_matrix]:
+    """M, C and K (n, n) of a system without circuits, but for what the turning of axes adds to C and K."""
+    heavy, damping = ([p for p in e.parts if getattr(p, name)] for name in ("has_mass", "has_damping"))
+    blocks = [*_heavy(e, here, v, np.zeros(e.size), heavy), *_damped(e, here, v, damping)]
+    total = [sp.csc_matrix((e.size, e.size))] * 3
+    for rows, three in blocks:
+        at = np.broadcast_arrays(rows[:, :, None], rows[:, None, :])
+        mine = (at[0] >= 0) & (at[1] >= 0)  # the others are on the ground
+        place = at[0][mine], at[1][mine]
+        total = [a + sp.csc_matrix((b[mine], place), shape=a.shape) for a, b in zip(total, three, strict=True)]
+    mass, damped, stiffness = total
+    return mass, damped, stiffness + here.total(2).stiffness
 
 
 def _along_fixed_axes(e: Equations, v: np.ndarray, a: np.ndarray, sums: np.ndarray) -> np.ndarray:

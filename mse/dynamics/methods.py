@@ -7,11 +7,12 @@ import numpy as np
 from ..elements.coordinates import flowing
 from ..errors import ModelError
 from ..model.evaluation import Evaluation
+from ..numerics.options import SIZES
 from ..numerics.precision import NOTHING
 from ..validation.arguments import shown
 from .accelerations import Equations
 from .explicit import Stepper
-from .fast_motions import FastMotions
+from .fast_motions import FastMotions, by_sparse_matrices
 from .implicit import ImplicitStepper
 from .jacobian import Jacobian
 
@@ -43,6 +44,9 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
             for el, frames in zip(part.group.elements, part.group.frames, strict=True):
                 if len({body[f] for f in frames} - {0}) > 1:
                     return "implicit", f"steps are implicit, since the inertia of {el.path} couples bodies"
+    known = by_sparse_matrices(equations, here, v) if equations.size > SIZES.dense else None
+    if known is not None and (known[0] is None or known[0].rate * span < _FAST):
+        return "explicit", ""
     matrices = Jacobian(equations, here, v)
     if name := _held_without_mass(equations, matrices):
         return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"

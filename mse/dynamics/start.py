@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..elements.coordinates import flowing
 from ..elements.differentiation import VANISHED
@@ -17,11 +18,13 @@ from ..model.evaluation import Evaluation
 from ..model.joint_assembly import put_together, restored
 from ..model.pattern import forceful
 from ..model.topology import Topology
+from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from ..numerics.scaled_newton import Left, shortest, solved, unbalanced, undetermined_motions
 from ..pose import Pose
 from ..validation.arguments import find, instance, mapping, number, numbers
-from .accelerations import Constrained, Equations
+from .accelerations import Equations
+from .constrained import Constrained
 from .coordinates import NamedCoordinates
 from .input_forces import InputForces
 from .jacobian import matrices
@@ -244,18 +247,21 @@ def _brought(
     targets: tuple[np.ndarray, list[tuple[int, Pose]]], keeping: tuple[np.ndarray, float], weights: np.ndarray,
 ) -> Evaluation:  # fmt: skip
     (chosen, others), (wanted, poses), (kept, close) = which, targets, keeping
-    metric = equations.measure.metric
+    metric, large = equations.measure.metric, equations.size > SIZES.dense
+    slopes_of, diagonal = (coordinates.sparse_slopes, sp.diags) if large else (coordinates.slopes, np.diag)
     for _ in range(_ROUNDS):
-        values, slopes = coordinates.values(here), coordinates.slopes(here)
-        rows, apart = [slopes[chosen]], [here.residual, values[chosen] - wanted]
+        values, slopes = coordinates.values(here), slopes_of(here)
+        rows = [slopes[chosen].toarray() if large else slopes[chosen]]
+        apart = [here.residual, values[chosen] - wanted]
         for frame, pose in poses:
             off, own = _off(here, frame, pose), _frame_rows(here, frame)
             own[3:] = inverse_left_jacobian(off[3:]) @ own[3:]
             rows.append(own)
             apart.append(off)
-        soft = weights[others, None] * slopes[others]
-        left = weights[others] * (values[others] - kept)
-        mass = soft.T @ soft + np.diag(_UNIQUE * metric**2)
+        by = weights[others]
+        soft = sp.diags(by) @ slopes[others] if large else by[:, None] * slopes[others]
+        left = by * (values[others] - kept)
+        mass = soft.T @ soft + diagonal(_UNIQUE * metric**2)
         step = Constrained(equations, here, mass, np.vstack(rows)).solve(-soft.T @ left, -np.concatenate(apart))
         longest = np.abs(step[here.measure.turning]).max(initial=0.0)
         here = here.moved(metric * step * min(1.0, _AT_ONCE / longest if longest else 1.0))

@@ -5,7 +5,7 @@ import pytest
 
 import mse
 from mse import ModelError, Pose
-from mse.dynamics import accelerations
+from mse.dynamics import constrained
 from mse.dynamics.accelerations import Equations
 from mse.model.evaluation import Evaluation
 from mse.model.variants import prepared
@@ -72,6 +72,6 @@ def test_reactions_of_redundant_joints_are_the_shortest():
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 def test_what_counts_as_no_force_has_a_margin(monkeypatch, factor):
-    monkeypatch.setattr(accelerations, "_NO_FORCE", factor * accelerations._NO_FORCE)
+    monkeypatch.setattr(constrained, "_NO_FORCE", factor * constrained._NO_FORCE)
     test_what_carries_no_mass_and_no_force_stays_at_rest()
     test_a_force_on_what_has_no_mass_is_refused_by_name()
