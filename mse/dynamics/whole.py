@@ -14,7 +14,7 @@ import numpy as np
 
 from ..elements.base import MObject
 from ..elements.definitions import of_mse
-from ..elements.differentiation import SLOW, FramePose, Given, MovingFrame, directions, regular
+from ..elements.differentiation import FramePose, Given, MovingFrame, hardly_moving, regular
 from ..elements.joint_base import FreeJoint
 from ..elements.law_record import Law, Shape, bounded
 from ..kernels import joints, springs
@@ -148,7 +148,7 @@ class Whole:
         n = len(v)
         if "kinetic" not in self._has:
             return np.zeros((3, n, n))
-        moving = _slow(v)
+        moving = hardly_moving(v)
         mass = self._asked_once("motion", state, moving, 0)[0][1 + n :].reshape(n, n)
         forces, by_x, by_v = self._asked_once("inertia", state, np.concatenate([moving, a]), 2)
         return np.stack([mass, regular(by_v), self._symmetric(by_x[1:], forces[1:])])
@@ -156,7 +156,7 @@ class Whole:
     def of_velocities(self, state: State, v: np.ndarray, gravity: np.ndarray) -> np.ndarray:
         """Slopes by velocities and by positions (2, n, n) of all other forces, on the side of ``M a``."""
         n = len(v)
-        damping, stiffness, moving = np.zeros((n, n)), np.zeros((n, n)), _slow(v)
+        damping, stiffness, moving = np.zeros((n, n)), np.zeros((n, n)), hardly_moving(v)
         if "energy" in self._has:
             stiffness += self._asked_once("energy", state, gravity, 2)[2]
         if "dissipation" in self._has:
@@ -189,11 +189,6 @@ class Whole:
 def _places(states: Sequence[State]) -> np.ndarray:
     """Where units and internal coordinates are, as records take them, one row each."""
     return np.array([np.concatenate([s.o[1:].ravel(), s.U[1:].ravel(), s.q]) for s in states])
-
-
-def _slow(v: np.ndarray) -> np.ndarray:
-    """Velocities (n,), with hardly any in place of none: formulas like a speed's have no slopes at rest."""
-    return np.where(v == 0.0, SLOW * directions(len(v))[0], v)
 
 
 def _plain(g: Group) -> bool:

@@ -179,6 +179,11 @@ def directions(n: int) -> np.ndarray:
     return found
 
 
+def hardly_moving(velocities: np.ndarray) -> np.ndarray:
+    """Velocities (..., n) with hardly any in place of none: formulas like a speed's have no slopes at rest."""
+    return velocities + SLOW * directions(velocities.shape[-1])[0]
+
+
 def regular(slopes: np.ndarray) -> np.ndarray:
     """Derivatives without what is left of vanishing ones at speeds that are not quite zero."""
     return np.where(np.abs(slopes) <= VANISHED, 0.0, slopes)

@@ -15,7 +15,7 @@ from ..errors import ModelError
 from ..numerics.record import Unrecordable
 from ..validation.arguments import numbers
 from .definitions import of_mse
-from .differentiation import OF_PLACES, SLOW, differences, directions, law_values, members, regular, stiffness_of
+from .differentiation import OF_PLACES, differences, hardly_moving, law_values, members, regular, stiffness_of
 from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
 from .law_sources import Source, contents, sources
 
@@ -390,14 +390,11 @@ def with_power(obj, frames, q, order: int, found):
 def power_forces(
     together: Together, rows: np.ndarray, order: int, part: slice = slice(None), rates: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Forces (E, n) of powers at rest, or at ``rates`` (E, n), and their stiffness (E, n, n), zero below order 2.
-
-    Formulas like a speed's have slopes by positions only away from rest.
-    """
+    """Forces (E, n) of powers at rest, or at ``rates`` (E, n), and their stiffness (E, n, n), zero below order 2."""
     n = together.shape.size
     rates = np.broadcast_to(rates, (len(rows), n))
     forces = together.evaluate(rows, np.hstack([np.zeros_like(rates), rates]), 0, part)[0]
     if order < 2:
         return forces, np.zeros((len(forces), n, n))
-    slowly = np.hstack([np.zeros_like(rates), rates + SLOW * directions(n)[0]])
+    slowly = np.hstack([np.zeros_like(rates), hardly_moving(rates)])
     return forces, stiffness_of(forces, regular(together.evaluate(rows, slowly, 1, part)[1]), together.shape.frames)
