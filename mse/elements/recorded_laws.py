@@ -37,31 +37,31 @@ class Laws:
         self.cls, self.law = cls, law
         self.moving = {name for name, p in cls.declared_parameters.items() if p.moves}  # forces depend on these
         self.changes = 0
-        self.begin()
+        self._begin("")
 
-    def begin(self) -> None:
-        """Forget all records, and read again what the law reads."""
+    def _begin(self, changed: str) -> None:
+        """Forget all records, since a source of the law has ``changed``, and read again what the law reads."""
         self.found: dict[Any, tuple[Branches, Any]] = {}
         self.sources: list[Source] = []
         self.refused = ""
         try:
             if self.changes > _MOST_CHANGES:
-                raise Unrecordable(f"reads {self.changing}, which changes again and again")
+                raise Unrecordable(f"reads {changed}, which changes again and again")
             self.sources = [s for law in members(self.law) for s in sources(self.cls, law)]
         except Unrecordable as error:
             self.refused = str(error)
         except Exception as error:  # whatever attributes may raise that it reads
             self.refused = f"reads what cannot be compared later ({type(error).__name__}: {error})"
 
-    def renewed(self) -> bool:
-        """Whether something that the law reads has changed, so that all records of it were made anew."""
-        for source in self.sources:
-            if source.changed:
-                self.changing = source.name
-                self.changes += 1
-                self.begin()
-                return True
-        return False
+    def changed(self) -> str:
+        """What has changed of all that the law reads, by name; "" for nothing."""
+        return next((source.name for source in self.sources if source.changed), "")
+
+    def renew(self) -> None:
+        """Forget all records if something that the law reads has changed."""
+        if changed := self.changed():
+            self.changes += 1
+            self._begin(changed)
 
     def of(self, obj, shape: Shape) -> Branches:
         """The records of an object's law, found or still to be made; Unrecordable where there can be none."""
@@ -124,9 +124,8 @@ class Branches:
         law.prepare(order)
         if not law.serves(columns[None])[0]:
             raise Unrecordable("asks conditions that answer otherwise when they are asked again")
-        changed = [source.name for source in self._owner.sources if source.changed]
-        if changed:  # by the law itself, as it would at every call
-            self._owner.sources, self._owner.refused = [], f"changes {changed[0]}"
+        if changed := self._owner.changed():  # by the law itself, as it would at every call
+            self._owner.sources, self._owner.refused = [], f"changes {changed}"
             raise Unrecordable(self._owner.refused)
         return law
 
@@ -171,7 +170,7 @@ class Together:
         cls = type(objects[0])
         self._laws = _laws(cls, law)
         self._by_differences = law in OF_PLACES and cls.differentiation == "differences"
-        self._begin(-1)
+        self._begin()
 
     def __reduce__(self):
         return Together, (self.objects, self.law, self.shape)  # other processes record again
@@ -185,10 +184,10 @@ class Together:
         new._which[list(numbers)] = _UNREAD
         return new
 
-    def _begin(self, version: int) -> None:
-        """Forget all records; ``version`` counts the changes of what the law reads."""
+    def _begin(self) -> None:
+        """Forget all records."""
         count = len(self.objects)
-        self._version = version
+        self._version = self._laws.changes  # of what the law reads
         self._records: list[Branches] = []
         self._parameters: list[np.ndarray] = []  # of the objects that have each of these
         self._which = np.full(count, _UNREAD)  # records of each object, or one of the two above
@@ -224,8 +223,9 @@ class Together:
         """
         if given.ndim == 1:
             given = np.broadcast_to(given, (len(rows), len(given)))
-        if not self._by_differences and (self._laws.renewed() or self._version != self._laws.changes):
-            self._begin(self._laws.changes)
+        self._laws.renew()
+        if self._version != self._laws.changes:
+            self._begin()
         only = self._only
         if only is not None and only.ready(order):
             columns = np.concatenate([rows, given, self._parameters[0][part]], axis=1)
