@@ -240,11 +240,12 @@ def rows_of(places: Places) -> np.ndarray:
     return np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
 
 
-def placed(row: np.ndarray, shape: Shape) -> tuple[list[FramePose], np.ndarray]:
-    """The frames and internal coordinates of such a row, which may go on."""
+def placed(row: np.ndarray, shape: Shape, law: str) -> tuple[list[FramePose], np.ndarray, np.ndarray]:
+    """The frames and internal coordinates of such a row, and what a law is given behind them; the row may go on."""
     turns, inner = 3 * shape.frames, 12 * shape.frames
     frames = [FramePose(row[3 * k : 3 * k + 3], row[turns + 9 * k :][:9].reshape(3, 3)) for k in range(shape.frames)]
-    return frames, row[inner : inner + shape.inner]
+    given = inner + shape.inner
+    return frames, row[inner:given], row[given : given + shape.given(law)]
 
 
 def _themselves(record: Record, inputs: list[int]) -> dict[int, Expansion]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import linecache
 import os
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -139,11 +138,10 @@ def _told(error: Exception) -> str:
         said = f"fails with recorded values ({said})"
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     outside = (os.path.dirname(np.__file__), inside)
-    for place, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        name = place.f_code.co_filename
-        if not name.startswith(outside):
-            code = linecache.getline(name, line, place.f_globals).strip()
-            return f"{said} in line {line} of {os.path.basename(name)}{f' ({code})' if code else ''}"
+    for place in reversed(traceback.extract_tb(error.__traceback__)):
+        if not place.filename.startswith(outside):
+            code = f" ({place.line})" if place.line else ""
+            return f"{said} in line {place.lineno} of {os.path.basename(place.filename)}{code}"
     return said
 
 
@@ -278,14 +276,9 @@ class Together:
                 self.refused["gives other values when it is called again than when it was recorded"] = None
         return self._which[members] >= 0
 
-    def _given(self, row: np.ndarray) -> np.ndarray:
-        """What is given besides frames and internal coordinates, in a row that may go on."""
-        first = 12 * self.shape.frames + self.shape.inner
-        return row[first : first + self.shape.given(self.law)]
-
     def _plain(self, obj, row: np.ndarray) -> np.ndarray:
         """The values of an object's law by itself."""
-        return law_values(obj, self.law, *placed(row, self.shape), self._given(row))
+        return law_values(obj, self.law, *placed(row, self.shape, self.law))
 
     def alone(self, obj, row: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The same of one object at a place, with E = 1: by a record of this place alone, or by differences."""
@@ -293,7 +286,7 @@ class Together:
         if order == 0 and len(values) == self.shape.values:
             return values[None], none, none
         if self._by_differences:
-            place, given = placed(row, self.shape), self._given(row)
+            *place, given = placed(row, self.shape, self.law)
             weights = given if self.law == "constraint" else np.ones(self.shape.values)
             found = differences(lambda *moved: law_values(obj, self.law, *moved, given), *place, weights, order)
             return tuple(x[None] for x in found)

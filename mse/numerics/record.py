@@ -200,7 +200,9 @@ class Record:
         return self.function(m.DIVIDE, a, b)
 
     def power(self, a: int, p: int) -> int:
-        """``a**p``: small whole powers by products, half powers by roots."""
+        """``a**p``: small whole powers by products, half powers by roots, powers that vary by logarithms."""
+        if self.varies[p]:
+            return self.function(m.EXP, self.multiply(self.function(m.LOG, a), p))
         exponent = self.number(p)
         if exponent is not None and abs(exponent) == 0.5:
             root = self.function(m.SQRT, a)
