@@ -14,11 +14,10 @@ import numpy as np
 
 from ..elements.base import MObject
 from ..elements.definitions import of_mse
-from ..elements.differentiation import FramePose, Given, MovingFrame, hardly_moving, regular
+from ..elements.differentiation import FramePose, Given, MovingFrame, hardly_moving, regular, stiffness_of
 from ..elements.joint_base import FreeJoint
 from ..elements.law_record import Law, Shape, bounded
 from ..kernels import joints, springs
-from ..kernels.masses import cross_matrices
 from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
@@ -171,11 +170,7 @@ class Whole:
 
     def _symmetric(self, by_x: np.ndarray, forces: np.ndarray) -> np.ndarray:
         """Slopes (n, n) of forces (n,) by positions with half of how torques turn with bodies, as second derivatives have it."""
-        out = by_x.copy()
-        for first in range(3, 6 * self._shapes["energy"].frames, 6):
-            turn = slice(first, first + 3)
-            out[turn, turn] += 0.5 * cross_matrices(forces[None, turn])[0]
-        return regular(out)
+        return regular(-stiffness_of(forces[None], by_x[None], self._shapes["energy"].frames)[0])
 
     def reactions(self, state: State, v: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``d(G'l)/dx`` (n, n) at multipliers l (m,), and the slopes (m, n) by positions of the rates of constraints."""

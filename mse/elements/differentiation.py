@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
+from ..kernels.masses import cross_matrices
 from ..numerics.reals import real_array
 from ..pose import Pose
 from ..validation.arguments import LARGEST, called, shown
@@ -190,14 +191,14 @@ def regular(slopes: np.ndarray) -> np.ndarray:
 
 
 def stiffness_of(forces: np.ndarray, slopes: np.ndarray, frames: int) -> np.ndarray:
-    """The stiffness (..., n, n) of forces (..., n) with slopes (..., n, n).
+    """The stiffness (E, n, n) of forces (E, n) with slopes (E, n, n).
 
     Symmetric derivatives of all other torques leave half of their turning out; the net torque vanishes at equilibrium.
     """
     out = -slopes
     for k in range(frames):
         turn = slice(6 * k + 3, 6 * k + 6)
-        out[..., turn, turn] -= 0.5 * np.cross(np.eye(3), forces[..., None, turn])
+        out[:, turn, turn] -= 0.5 * cross_matrices(forces[:, turn])
     return out
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels.rotations import cross_matrix
+from ..kernels.masses import cross_matrices
 from ..numerics.precision import EPS
 from ..validation.arguments import LARGEST
 from ..validation.matrices import first_negative, negative
@@ -90,7 +90,7 @@ def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | No
     found = slopes - slopes.transpose(0, 2, 1)
     for k in range(len(objects[0].frame_names)):
         turn = slice(6 * k + 3, 6 * k + 6)
-        found[:, turn, turn] += [cross_matrix(a) for a in momenta[:, turn]]
+        found[:, turn, turn] += cross_matrices(momenta[:, turn])
     found = regular(found)
     return found if found.any() else None
 
