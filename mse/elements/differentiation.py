@@ -23,7 +23,7 @@ VANISHED = SLOW ** (4 / 9)
 _LINEAR = 1e-9
 
 OF_PLACES = ("energy", "constraint", "measure")
-OF_VELOCITIES = ("kinetic", "dissipation", "power", "flow_constraint")
+_OF_VELOCITIES = ("kinetic", "dissipation", "power", "flow_constraint")
 _SEVERAL = ("constraint", "measure", "flow_constraint")  # laws that give more than one number
 # laws that records differentiate in another way than the law that they call
 CALLED = dict.fromkeys(("momenta", "motion", "inertia", "coenergy"), "kinetic")
@@ -105,7 +105,7 @@ def members(law: str) -> tuple[str, ...]:
 def asked(obj, law: str, ask: Callable, frames, q, given) -> Any:
     """What a law gives at a place, where it is ``given`` gravity or velocities; ``ask`` calls a member by name."""
     member, n = members(law)[0], 6 * len(frames) + len(q)
-    if member in OF_VELOCITIES:
+    if member in _OF_VELOCITIES:
         actual = [Given(*moving(frames, given[n:]))] if law == "power" else []
         moved, rates = moving(frames, given[:n])
         return ask(member, moved, q, rates, *actual)

@@ -14,7 +14,7 @@ from ..numerics.recorder import Recorded, nodes_of
 from ..validation.arguments import LARGEST
 from .differentiation import CALLED, OF_PLACES, FramePose, asked
 
-MATRICES = ("mass_matrix", "damping_matrix")
+_MATRICES = ("mass_matrix", "damping_matrix")
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -80,7 +80,7 @@ class Law:
         before = dict(vars(shadow))
 
         found = asked(shadow, law, lambda name, *of: getattr(shadow, name)(*of), frames, q, Recorded(record, given))
-        if law in MATRICES:
+        if law in _MATRICES:
             v = Recorded(record, velocities)
             found = 0.0 if found is None else 0.5 * (v @ (found @ v))
         several = {"constraint": shape.values, "measure": shape.values, "flow_constraint": shape.values // (1 + n)}
