@@ -51,14 +51,14 @@ class Law:
     """The record of a law: of frames, internal coordinates, what is ``given`` (gravity, multipliers, velocities), and parameters.
 
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
-    multiplier.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has forces as values, and
-    their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and its slopes by
-    velocities as values; "motion" a kinetic coenergy, its forces of inertia without accelerations, and its masses (n, n);
-    "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a content and its slopes by
-    velocities: the last two have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
-    with derivatives by positions at given velocities. "bends" has ``v'(d2g)v`` of constraints g, "rates" has their rates.
-    "flow_constraint" has flows and their slopes by velocities, row by row, as values. "mass_matrix" and "damping_matrix"
-    have half their quadratic form of the velocities.
+    multiplier, or of the first one.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has
+    forces as values, and their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and
+    its slopes by velocities as values; "motion" a kinetic coenergy, its forces of inertia without accelerations, and its masses
+    (n, n); "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a content and its
+    slopes by velocities: the last two have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one with
+    derivatives by positions at given velocities.  "bends" has ``v'(d2g)v`` of constraints g, "rates" has their rates.
+    "flow_constraint" has flows and their slopes by velocities, row by row, as values.  "mass_matrix" and "damping_matrix" have
+    half their quadratic form of the velocities.
 
     What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
     others, another record serves.  ``layout`` names the parameters and attributes that are inputs.  Without it the object's own
