@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements import velocity_laws
-from ..elements.differentiation import SLOW, directions, regular
+from ..elements.differentiation import hardly_moving, regular
 from ..elements.records import FIELD, MOTION
 from ..errors import ModelError
 from ..linear.skew_parts import DAMPING
@@ -95,10 +95,8 @@ def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray
 
 
 def _slow(v: np.ndarray) -> np.ndarray:
-    """Velocities (E, n), with hardly any in place of none: formulas like a speed's have no slopes at rest."""
-    out = v.copy()
-    out[~v.any(axis=1)] = SLOW * directions(v.shape[1])[0]
-    return out
+    """Velocities (E, n) of elements, with hardly any of those that rest."""
+    return np.where(v.any(axis=1, keepdims=True), v, hardly_moving(v))
 
 
 def _recorded(part: GroupInertia, at: Configuration, law: str, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

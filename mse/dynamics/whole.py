@@ -14,11 +14,10 @@ import numpy as np
 
 from ..elements.base import MObject
 from ..elements.definitions import of_mse
-from ..elements.differentiation import SLOW, FramePose, Given, MovingFrame, directions, regular
+from ..elements.differentiation import FramePose, Given, MovingFrame, hardly_moving, regular, stiffness_of
 from ..elements.joint_base import FreeJoint
 from ..elements.law_record import Law, Shape, bounded
 from ..kernels import joints, springs
-from ..kernels.masses import cross_matrices
 from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
@@ -148,7 +147,7 @@ class Whole:
         n = len(v)
         if "kinetic" not in self._has:
             return np.zeros((3, n, n))
-        moving = _slow(v)
+        moving = hardly_moving(v)
         mass = self._asked_once("motion", state, moving, 0)[0][1 + n :].reshape(n, n)
         forces, by_x, by_v = self._asked_once("inertia", state, np.concatenate([moving, a]), 2)
         return np.stack([mass, regular(by_v), self._symmetric(by_x[1:], forces[1:])])
@@ -156,7 +155,7 @@ class Whole:
     def of_velocities(self, state: State, v: np.ndarray, gravity: np.ndarray) -> np.ndarray:
         """Slopes by velocities and by positions (2, n, n) of all other forces, on the side of ``M a``."""
         n = len(v)
-        damping, stiffness, moving = np.zeros((n, n)), np.zeros((n, n)), _slow(v)
+        damping, stiffness, moving = np.zeros((n, n)), np.zeros((n, n)), hardly_moving(v)
         if "energy" in self._has:
             stiffness += self._asked_once("energy", state, gravity, 2)[2]
         if "dissipation" in self._has:
@@ -171,11 +170,7 @@ class Whole:
 
     def _symmetric(self, by_x: np.ndarray, forces: np.ndarray) -> np.ndarray:
         """Slopes (n, n) of forces (n,) by positions with half of how torques turn with bodies, as second derivatives have it."""
-        out = by_x.copy()
-        for first in range(3, 6 * self._shapes["energy"].frames, 6):
-            turn = slice(first, first + 3)
-            out[turn, turn] += 0.5 * cross_matrices(forces[None, turn])[0]
-        return regular(out)
+        return regular(-stiffness_of(forces[None], by_x[None], self._shapes["energy"].frames)[0])
 
     def reactions(self, state: State, v: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``d(G'l)/dx`` (n, n) at multipliers l (m,), and the slopes (m, n) by positions of the rates of constraints."""
@@ -189,11 +184,6 @@ class Whole:
 def _places(states: Sequence[State]) -> np.ndarray:
     """Where units and internal coordinates are, as records take them, one row each."""
     return np.array([np.concatenate([s.o[1:].ravel(), s.U[1:].ravel(), s.q]) for s in states])
-
-
-def _slow(v: np.ndarray) -> np.ndarray:
-    """Velocities (n,), with hardly any in place of none: formulas like a speed's have no slopes at rest."""
-    return np.where(v == 0.0, SLOW * directions(len(v))[0], v)
 
 
 def _plain(g: Group) -> bool:

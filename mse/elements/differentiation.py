@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
+from ..kernels.masses import cross_matrices
 from ..numerics.reals import real_array
 from ..pose import Pose
 from ..validation.arguments import LARGEST, called, shown
@@ -21,10 +22,12 @@ VANISHED = SLOW ** (4 / 9)
 # tests/elements/test_power.py and tests/elements/test_flows.py pass.
 _LINEAR = 1e-9
 
-OF_PLACES = ("energy", "constraint", "measure")  # all other laws are of velocities
+OF_PLACES = ("energy", "constraint", "measure")
+_OF_VELOCITIES = ("kinetic", "dissipation", "power", "flow_constraint")
 _SEVERAL = ("constraint", "measure", "flow_constraint")  # laws that give more than one number
 # laws that records differentiate in another way than the law that they call
-CALLED = {"momenta": "kinetic", "motion": "kinetic", "inertia": "kinetic", "coenergy": "kinetic", "drag": "dissipation"}
+CALLED = dict.fromkeys(("momenta", "motion", "inertia", "coenergy"), "kinetic")
+CALLED |= {"drag": "dissipation", "rates": "constraint", "bends": "constraint"}
 
 _PLACED = "with frames that have .o (3,) and .U (3, 3), and to return a list of"
 _MOVING = "with frames that have .o, .v, .w (3,) and .U (3, 3)"
@@ -100,11 +103,13 @@ def members(law: str) -> tuple[str, ...]:
 
 
 def asked(obj, law: str, ask: Callable, frames, q, given) -> Any:
-    """What a law but a power gives at a place, where it is ``given`` gravity or velocities; ``ask`` calls a member by name."""
-    if law not in OF_PLACES:
-        moved, rates = moving(frames, given[: 6 * len(frames) + len(q)])
-        return ask(*members(law), moved, q, rates)
-    found = ask(law, frames, q)
+    """What a law gives at a place, where it is ``given`` gravity or velocities; ``ask`` calls a member by name."""
+    member, n = members(law)[0], 6 * len(frames) + len(q)
+    if member in _OF_VELOCITIES:
+        actual = [Given(*moving(frames, given[n:]))] if law == "power" else []
+        moved, rates = moving(frames, given[:n])
+        return ask(member, moved, q, rates, *actual)
+    found = ask(member, frames, q)
     weighs = law == "energy" and obj.defines("gravity_energy")
     return found + ask("gravity_energy", frames, q, given) if weighs else found
 
@@ -133,14 +138,10 @@ def law_values(obj, law: str, frames, q, given) -> np.ndarray:
 
 def exerted(obj, frames, q, actual) -> np.ndarray:
     """Forces (n,) of an object's power by the law itself, which has to be linear in virtual velocities."""
-    n = len(actual)
-    given = Given(*moving(frames, actual))
-
-    def power(virtual: np.ndarray) -> float:
-        moved, rates = moving(frames, virtual)
-        return numbers(obj, "power", moved, q, rates, given)
-
-    forces, (nothing, some, expected), wrong = linear(power, n)
+    ask = functools.partial(numbers, obj)
+    forces, (nothing, some, expected), wrong = linear(
+        lambda virtual: asked(obj, "power", ask, frames, q, np.concatenate([virtual, actual])), len(actual)
+    )
     if wrong:
         raise ModelError(
             f"{obj.label}: its power is {nothing:.6g} W without velocities and {some:.6g} W with all, where its terms add up to "
@@ -179,20 +180,25 @@ def directions(n: int) -> np.ndarray:
     return found
 
 
+def hardly_moving(velocities: np.ndarray) -> np.ndarray:
+    """Velocities (..., n) with hardly any in place of none: formulas like a speed's have no slopes at rest."""
+    return velocities + SLOW * directions(velocities.shape[-1])[0]
+
+
 def regular(slopes: np.ndarray) -> np.ndarray:
     """Derivatives without what is left of vanishing ones at speeds that are not quite zero."""
     return np.where(np.abs(slopes) <= VANISHED, 0.0, slopes)
 
 
 def stiffness_of(forces: np.ndarray, slopes: np.ndarray, frames: int) -> np.ndarray:
-    """The stiffness (..., n, n) of forces (..., n) with slopes (..., n, n).
+    """The stiffness (E, n, n) of forces (E, n) with slopes (E, n, n).
 
     Symmetric derivatives of all other torques leave half of their turning out; the net torque vanishes at equilibrium.
     """
     out = -slopes
     for k in range(frames):
         turn = slice(6 * k + 3, 6 * k + 6)
-        out[..., turn, turn] -= 0.5 * np.cross(np.eye(3), forces[..., None, turn])
+        out[:, turn, turn] -= 0.5 * cross_matrices(forces[:, turn])
     return out
 
 

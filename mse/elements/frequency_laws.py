@@ -59,8 +59,7 @@ def known(obj: MObject) -> tuple[float, float]:
     """The lowest and the highest angular frequency (rad/s) at which the dynamic stiffness of an object is known, besides 0."""
     remedy = "give the {} frequency of the table, or leave it out"
     low, high = obj.dynamic_from_hz, obj.dynamic_up_to_hz
-    if low:
-        low = number(obj.label, "dynamic_from_hz", low, unit="Hz", minimum=0.0, remedy=remedy.format("lowest"))
+    low = number(obj.label, "dynamic_from_hz", low, unit="Hz", minimum=0.0, remedy=remedy.format("lowest"))
     if high != np.inf:
         high = number(obj.label, "dynamic_up_to_hz", high, unit="Hz", above=0.0, remedy=remedy.format("highest"))
     return 2.0 * np.pi * low, 2.0 * np.pi * high

@@ -12,9 +12,9 @@ from ..numerics.program import Program
 from ..numerics.record import Expansion, Record, Unrecordable
 from ..numerics.recorder import Recorded, nodes_of
 from ..validation.arguments import LARGEST
-from .differentiation import CALLED, OF_PLACES, FramePose, Given, asked, moving
+from .differentiation import CALLED, OF_PLACES, FramePose, asked
 
-MATRICES = ("mass_matrix", "damping_matrix")
+_MATRICES = ("mass_matrix", "damping_matrix")
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -51,14 +51,14 @@ class Law:
     """The record of a law: of frames, internal coordinates, what is ``given`` (gravity, multipliers, velocities), and parameters.
 
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
-    multiplier.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has forces as values, and
-    their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and its slopes by
-    velocities as values; "motion" a kinetic coenergy, its forces of inertia without accelerations, and its masses (n, n);
-    "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a content and its slopes by
-    velocities: the last two have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one
-    with derivatives by positions at given velocities. "bends" has ``v'(d2g)v`` of constraints g, "rates" has their rates.
-    "flow_constraint" has flows and their slopes by velocities, row by row, as values. "mass_matrix" and "damping_matrix"
-    have half their quadratic form of the velocities.
+    multiplier, or of the first one.  Laws of velocities are differentiated by the velocities of the coordinates.  A power has
+    forces as values, and their slopes by velocities in the place of second derivatives.  "momenta" has a kinetic coenergy and
+    its slopes by velocities as values; "motion" a kinetic coenergy, its forces of inertia without accelerations, and its masses
+    (n, n); "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a content and its
+    slopes by velocities: the last two have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one with
+    derivatives by positions at given velocities.  "bends" has ``v'(d2g)v`` of constraints g, "rates" has their rates.
+    "flow_constraint" has flows and their slopes by velocities, row by row, as values.  "mass_matrix" and "damping_matrix" have
+    half their quadratic form of the velocities.
 
     What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
     others, another record serves.  ``layout`` names the parameters and attributes that are inputs.  Without it the object's own
@@ -67,55 +67,38 @@ class Law:
 
     def __init__(self, obj, law: str, shape: Shape, layout: Layout | None, place: np.ndarray):
         self.shape = shape
-        # how many values the law itself gives, which its record is compared with
-        self._compared = 1 if law in CALLED else shape.values
         self.record = record = Record(place)
         n, inputs = shape.size, 12 * shape.frames + shape.inner
         given = record.inputs(shape.given(law), inputs, varies=law not in OF_PLACES)
-        frames, q, self._expansions = _frames(record, shape)
+        frames, q, by_places = _frames(record, shape)
         velocities = given[-n:] if law == "power" else given[:n]
-        rates = {v: Expansion({i: record.one}) for i, v in enumerate(velocities)}
-        self._by_rates = rates if law in ("power", "inertia", "drag") else {}
+        by_rates = _themselves(record, velocities)
+        self._expansions = by_rates if law in ("kinetic", "dissipation") else by_places
+        self._by_rates = by_rates if law in ("power", "inertia", "drag") else {}
+        self._weights = given if law in ("constraint", "measure") else [record.one]
         shadow = self._shadow(obj, inputs + len(given), layout)
         before = dict(vars(shadow))
-        weights = [record.zero] * shape.values
 
-        if law == "power":
-            (moved, virtual), actual = (moving(frames, Recorded(record, x)) for x in np.reshape(given, (2, n)))
-            (power,) = _nodes(record, shadow.power(moved, q, virtual, Given(*actual)))
-            # which do not depend on virtual velocities
-            self.values = self._slopes(power, {v: Expansion({i: record.one}) for i, v in enumerate(given[:n])})
-        elif law in MATRICES:
-            matrix, v = getattr(shadow, law)(frames, q), Recorded(record, velocities)
-            self.values = [record.zero] if matrix is None else _nodes(record, 0.5 * (v @ (matrix @ v)))
-            weights = [record.one]
-        elif law in ("bends", "rates"):
-            found = _nodes(record, shadow.constraint(frames, q), shape.values)
-            for _ in range(2 if law == "bends" else 1):
-                found = [self._dot(self._slopes(value, self._expansions), velocities) for value in found]
-            self.values = found
-        else:
-            count = {
-                "constraint": shape.values,
-                "measure": shape.values,
-                "flow_constraint": shape.values // (1 + n),
-            }.get(law)
-            found = asked(obj, law, lambda name, *of: getattr(shadow, name)(*of), frames, q, Recorded(record, given))
-            self.values = _nodes(record, found, count)
-            if law in ("constraint", "measure"):
-                weights = given
-            elif law in ("energy", "coenergy", "kinetic", "dissipation"):
-                weights = [record.one]
-                self._expansions = rates if law in ("kinetic", "dissipation") else self._expansions
-            else:
-                momenta = [slope for value in self.values for slope in self._slopes(value, rates)]
-                inertia = law in ("motion", "inertia")
-                self.values += self._inertia(momenta, velocities, given[n:], rates) if inertia else momenta
-                self.values += self._curvatures(self.values[0], rates) if law == "motion" else []
+        found = asked(shadow, law, lambda name, *of: getattr(shadow, name)(*of), frames, q, Recorded(record, given))
+        if law in _MATRICES:
+            v = Recorded(record, velocities)
+            found = 0.0 if found is None else 0.5 * (v @ (found @ v))
+        several = {"constraint": shape.values, "measure": shape.values, "flow_constraint": shape.values // (1 + n)}
+        self.values = _nodes(record, found, several.get(CALLED.get(law, law)))
+        if law == "power":  # which does not depend on virtual velocities
+            self.values = self._slopes(self.values[0], _themselves(record, given[:n]))
+        for _ in range({"rates": 1, "bends": 2}.get(law, 0)):
+            self.values = [self._dot(self._slopes(value, by_places), velocities) for value in self.values]
+        self._compared = len(self.values)  # what the law itself gives
+        if law in ("flow_constraint", "momenta", "drag", "motion", "inertia"):
+            momenta = [slope for value in self.values for slope in self._slopes(value, by_rates)]
+            inertia = law in ("motion", "inertia")
+            self.values += self._inertia(momenta, velocities, given[n:], by_rates) if inertia else momenta
+        if law == "motion":
+            self.values += self._curvatures(self.values[0], by_rates)
         for name, value in vars(shadow).items() if layout is not None else ():
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")
-        self._total = self._dot(weights, self.values)
         self._programs: dict[int, Program] = {}
         self._conditions: Program | None = None
 
@@ -199,7 +182,8 @@ class Law:
             if order == 2 and self._by_rates:
                 outputs += [slope for v in self.values[-self.shape.size :] for slope in self._slopes(v, self._by_rates)]
             elif order == 2:
-                outputs += self._curvatures(self._total, self._expansions)
+                total = self._dot(self._weights, self.values[: len(self._weights)])
+                outputs += self._curvatures(total, self._expansions)
             self._programs[order] = self.record.program(outputs)
         return self._programs[order]
 
@@ -207,16 +191,16 @@ class Law:
         """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n), of orders that are not asked for empty."""
         n, m = self.shape.size, self.shape.values
         out = self._program(order).run(inputs)
-        if order == 0:
+        if order == 0:  # as large motions ask for the most
             none = np.zeros((len(out), 0, n))
             return out, none, none
         slopes = m + m * n
         return out[:, :m], out[:, m:slopes].reshape(len(out), -1, n), out[:, slopes:].reshape(len(out), -1, n)
 
     def agrees(self, inputs: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Whether the record gives the same values (E, m) as the law itself, to rounding; the first ones are enough."""
+        """Whether the record gives the same values (E, k) as the law itself, to rounding."""
         found, rounding = np.split(self._program(-1).run(inputs), 2, axis=1)
-        found, rounding = bounded(found[:, : values.shape[1]]), rounding[:, : values.shape[1]]
+        found = bounded(found)
         with np.errstate(invalid="ignore"):
             same = (np.abs(found - values) <= rounding) | (np.isnan(found) & np.isnan(values)) | (found == values)
         return same.all(axis=1)
@@ -256,11 +240,17 @@ def rows_of(places: Places) -> np.ndarray:
     return np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
 
 
-def placed(row: np.ndarray, shape: Shape) -> tuple[list[FramePose], np.ndarray]:
-    """The frames and internal coordinates of such a row, which may go on."""
+def placed(row: np.ndarray, shape: Shape, law: str) -> tuple[list[FramePose], np.ndarray, np.ndarray]:
+    """The frames and internal coordinates of such a row, and what a law is given behind them; the row may go on."""
     turns, inner = 3 * shape.frames, 12 * shape.frames
     frames = [FramePose(row[3 * k : 3 * k + 3], row[turns + 9 * k :][:9].reshape(3, 3)) for k in range(shape.frames)]
-    return frames, row[inner : inner + shape.inner]
+    given = inner + shape.inner
+    return frames, row[inner:given], row[given : given + shape.given(law)]
+
+
+def _themselves(record: Record, inputs: list[int]) -> dict[int, Expansion]:
+    """Inputs that are variables, numbered in their order."""
+    return {v: Expansion({i: record.one}) for i, v in enumerate(inputs)}
 
 
 def _frames(record: Record, shape: Shape) -> tuple[list[FramePose], Recorded, dict[int, Expansion]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import linecache
+import functools
 import os
 import traceback
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from ..errors import ModelError
 from ..numerics.record import Unrecordable
 from ..validation.arguments import numbers
 from .definitions import of_mse
-from .differentiation import OF_PLACES, SLOW, differences, directions, law_values, members, regular, stiffness_of
+from .differentiation import OF_PLACES, differences, hardly_moving, law_values, members, regular, stiffness_of
 from .law_record import OWN, Law, Layout, Shape, bounded, follows, is_real, placed, rows_of
 from .law_sources import Source, contents, sources
 
@@ -37,31 +36,31 @@ class Laws:
         self.cls, self.law = cls, law
         self.moving = {name for name, p in cls.declared_parameters.items() if p.moves}  # forces depend on these
         self.changes = 0
-        self.begin()
+        self._begin("")
 
-    def begin(self) -> None:
-        """Forget all records, and read again what the law reads."""
+    def _begin(self, changed: str) -> None:
+        """Forget all records, since a source of the law has ``changed``, and read again what the law reads."""
         self.found: dict[Any, tuple[Branches, Any]] = {}
         self.sources: list[Source] = []
         self.refused = ""
         try:
             if self.changes > _MOST_CHANGES:
-                raise Unrecordable(f"reads {self.changing}, which changes again and again")
+                raise Unrecordable(f"reads {changed}, which changes again and again")
             self.sources = [s for law in members(self.law) for s in sources(self.cls, law)]
         except Unrecordable as error:
             self.refused = str(error)
         except Exception as error:  # whatever attributes may raise that it reads
             self.refused = f"reads what cannot be compared later ({type(error).__name__}: {error})"
 
-    def renewed(self) -> bool:
-        """Whether something that the law reads has changed, so that all records of it were made anew."""
-        for source in self.sources:
-            if source.changed:
-                self.changing = source.name
-                self.changes += 1
-                self.begin()
-                return True
-        return False
+    def changed(self) -> str:
+        """What has changed of all that the law reads, by name; "" for nothing."""
+        return next((source.name for source in self.sources if source.changed), "")
+
+    def renew(self) -> None:
+        """Forget all records if something that the law reads has changed."""
+        if changed := self.changed():
+            self.changes += 1
+            self._begin(changed)
 
     def of(self, obj, shape: Shape) -> Branches:
         """The records of an object's law, found or still to be made; Unrecordable where there can be none."""
@@ -101,41 +100,33 @@ class Branches:
     ) -> Iterator[tuple[Law, int, np.ndarray]]:
         """The records that serve rows of inputs (E, i) up to an order: each with its number and the rows."""
         left, number = np.arange(len(columns)), 0
-        while len(left) and (
-            number < len(self.laws) or self._one_more(columns[left[0]], objects(left[0]), most, order)
-        ):
-            law = self.laws[number]
+        while len(left):
+            if number == len(self.laws) and (self.refused or number >= most):
+                return
             try:
                 with np.errstate(all="ignore"):
+                    if number == len(self.laws):
+                        self.laws.append(self._one_more(columns[left[0]], objects(left[0]), order))
+                    law = self.laws[number]
                     law.prepare(order)
-            except Exception as error:  # derivatives of higher order may be too long
+            except Exception as error:  # of a new record, or of derivatives of higher order, which may be too long
                 self.refused = _told(error)
                 return
             served = law.serves(columns[left])
             yield law, number, left[served]
             left, number = left[~served], number + 1
 
-    def _one_more(self, columns: np.ndarray, obj, most: int, order: int) -> bool:
-        """Make a record that serves an object's inputs (i,), for an order, and tell whether that could be."""
-        if self.refused or len(self.laws) >= most:
-            return False
+    def _one_more(self, columns: np.ndarray, obj, order: int) -> Law:
+        """A record that serves an object's inputs (i,), for an order."""
         place = columns[: len(columns) - len(self.parameters(obj))]
-        try:
-            with np.errstate(all="ignore"):
-                law = Law(obj, self._owner.law, self._shape, self._layout, place)
-                law.prepare(order)
-            if not law.serves(columns[None])[0]:
-                raise Unrecordable("asks conditions that answer otherwise when they are asked again")
-        except Exception as error:
-            self.refused = _told(error)
-            return False
-        changed = [source.name for source in self._owner.sources if source.changed]
-        if changed:  # by the law itself, as it would at every call
-            self.refused = self._owner.refused = f"changes {changed[0]}"
-            self._owner.sources = []
-            return False
-        self.laws.append(law)
-        return True
+        law = Law(obj, self._owner.law, self._shape, self._layout, place)
+        law.prepare(order)
+        if not law.serves(columns[None])[0]:
+            raise Unrecordable("asks conditions that answer otherwise when they are asked again")
+        if changed := self._owner.changed():  # by the law itself, as it would at every call
+            self._owner.sources, self._owner.refused = [], f"changes {changed}"
+            raise Unrecordable(self._owner.refused)
+        return law
 
 
 def _told(error: Exception) -> str:
@@ -147,15 +138,14 @@ def _told(error: Exception) -> str:
         said = f"fails with recorded values ({said})"
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     outside = (os.path.dirname(np.__file__), inside)
-    for place, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        name = place.f_code.co_filename
-        if not name.startswith(outside):
-            code = linecache.getline(name, line, place.f_globals).strip()
-            return f"{said} in line {line} of {os.path.basename(name)}{f' ({code})' if code else ''}"
+    for place in reversed(traceback.extract_tb(error.__traceback__)):
+        if not place.filename.startswith(outside):
+            code = f" ({place.line})" if place.line else ""
+            return f"{said} in line {place.lineno} of {os.path.basename(place.filename)}{code}"
     return said
 
 
-_known: weakref.WeakKeyDictionary[type, dict[str, Laws]] = weakref.WeakKeyDictionary()
+_laws = functools.cache(Laws)
 
 
 def derived(cls: type, law: str) -> bool:
@@ -175,18 +165,13 @@ class Together:
 
     def __init__(self, objects: Sequence, law: str, shape: Shape):
         self.objects, self.law, self.shape = list(objects), law, shape
-        self._begin(-1)
+        cls = type(objects[0])
+        self._laws = _laws(cls, law)
+        self._by_differences = law in OF_PLACES and cls.differentiation == "differences"
+        self._begin()
 
     def __reduce__(self):
         return Together, (self.objects, self.law, self.shape)  # other processes record again
-
-    @property
-    def _laws(self) -> Laws:
-        cls = type(self.objects[0])
-        by_law = _known.setdefault(cls, {})
-        if self.law not in by_law:
-            by_law[self.law] = Laws(cls, self.law)
-        return by_law[self.law]
 
     def changed(self, numbers: Sequence[int], objects: Sequence) -> Together:
         """The same with some other objects in the place of those numbered."""
@@ -197,10 +182,10 @@ class Together:
         new._which[list(numbers)] = _UNREAD
         return new
 
-    def _begin(self, version: int) -> None:
-        """Forget all records; ``version`` counts the changes of what the law reads."""
+    def _begin(self) -> None:
+        """Forget all records."""
         count = len(self.objects)
-        self._version = version
+        self._version = self._laws.changes  # of what the law reads
         self._records: list[Branches] = []
         self._parameters: list[np.ndarray] = []  # of the objects that have each of these
         self._which = np.full(count, _UNREAD)  # records of each object, or one of the two above
@@ -211,11 +196,11 @@ class Together:
 
     def _read(self, numbers: Sequence[int]) -> None:
         """Find the records and the parameters of some objects."""
-        laws, known = self._laws, {id(records): k for k, records in enumerate(self._records)}
+        known = {id(records): k for k, records in enumerate(self._records)}
         for k in numbers:
             self._checked[k], self._which[k] = False, _NONE
             try:
-                records = laws.of(self.objects[k], self.shape)
+                records = self._laws.of(self.objects[k], self.shape)
             except Unrecordable as error:
                 self.refused[str(error)] = None
                 continue
@@ -236,39 +221,31 @@ class Together:
         """
         if given.ndim == 1:
             given = np.broadcast_to(given, (len(rows), len(given)))
+        self._laws.renew()
+        if self._version != self._laws.changes:
+            self._begin()
         only = self._only
-        if only is not None and only.ready(order) and not self._laws.renewed() and self._version == self._laws.changes:
+        if only is not None and only.ready(order):
             columns = np.concatenate([rows, given, self._parameters[0][part]], axis=1)
             if only.serves(columns).all():
                 return only.run(columns, order)
         numbers, places = np.arange(len(self.objects))[part], np.concatenate([rows, given], axis=1)
         found = [] if self._by_differences else self._by_records(places, order, numbers)
-        if len(found) == 1 and len(found[0][0]) == len(numbers):
+        left = np.ones(len(numbers), dtype=bool)
+        for here, _ in found:
+            left[here] = False
+        found += [([k], self.alone(self.objects[numbers[k]], places[k], order)) for k in np.flatnonzero(left)]
+        if len(found) == 1:
             return found[0][1]
-        left = set(range(len(numbers))).difference(*(here.tolist() for here, _ in found))
-        found += [([k], self.alone(self.objects[numbers[k]], places[k], order)) for k in sorted(left)]
-        m, n = self.shape.values, self.shape.size
-        sizes = (m,), (m * (order > 0), n), (n * (order > 1), n)
-        out = tuple(np.zeros((len(numbers), *size)) for size in sizes)
-        for here, own in found:
-            for whole, values in zip(out, own, strict=True):
-                whole[here] = values
-        return out
+        at = np.argsort(np.concatenate([here for here, _ in found]))
+        return tuple(np.concatenate(x)[at] for x in zip(*(own for _, own in found), strict=True))
 
-    @property
-    def _by_differences(self) -> bool:
-        return self.law in OF_PLACES and type(self.objects[0]).differentiation == "differences"
-
-    def _by_records(self, places: np.ndarray, order: int, numbers: np.ndarray) -> list[tuple[np.ndarray, tuple]]:
+    def _by_records(self, places: np.ndarray, order: int, numbers: np.ndarray) -> list[tuple[Sequence, tuple]]:
         """What records give, with the rows of the objects that these serve."""
-        laws, out = self._laws, []
-        if laws.renewed() or self._version != laws.changes:
-            self._begin(laws.changes)
+        out: list[tuple[Sequence, tuple]] = []
         self._read(numbers[self._which[numbers] == _UNREAD].tolist())
         for at, records in enumerate(self._records):
             here = np.flatnonzero(self._which[numbers] == at)
-            if not len(here):
-                continue
             own = numbers[here]
             columns = np.hstack([places[here], self._parameters[at][own]])
             most = _MOST_BRANCHES + len(self.objects)
@@ -299,24 +276,20 @@ class Together:
                 self.refused["gives other values when it is called again than when it was recorded"] = None
         return self._which[members] >= 0
 
-    def _given(self, row: np.ndarray) -> np.ndarray:
-        """What is given besides frames and internal coordinates, in a row that may go on."""
-        first = 12 * self.shape.frames + self.shape.inner
-        return row[first : first + self.shape.given(self.law)]
-
     def _plain(self, obj, row: np.ndarray) -> np.ndarray:
         """The values of an object's law by itself."""
-        return law_values(obj, self.law, *placed(row, self.shape), self._given(row))
+        return law_values(obj, self.law, *placed(row, self.shape, self.law))
 
     def alone(self, obj, row: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same of one object at a place: by a record of this place alone, or by differences."""
-        values, none = self._plain(obj, row), np.zeros((0, self.shape.size))  # the law's own error is the clearest
+        """The same of one object at a place, with E = 1: by a record of this place alone, or by differences."""
+        values, none = self._plain(obj, row), np.zeros((1, 0, self.shape.size))  # the law's own error is the clearest
         if order == 0 and len(values) == self.shape.values:
-            return values, none, none
+            return values[None], none, none
         if self._by_differences:
-            place, given = placed(row, self.shape), self._given(row)
+            *place, given = placed(row, self.shape, self.law)
             weights = given if self.law == "constraint" else np.ones(self.shape.values)
-            return differences(lambda *moved: law_values(obj, self.law, *moved, given), *place, weights, order)
+            found = differences(lambda *moved: law_values(obj, self.law, *moved, given), *place, weights, order)
+            return tuple(x[None] for x in found)
         try:
             with np.errstate(all="ignore"):
                 return Law(obj, self.law, self.shape, None, row).run(row[None], order)
@@ -390,14 +363,11 @@ def with_power(obj, frames, q, order: int, found):
 def power_forces(
     together: Together, rows: np.ndarray, order: int, part: slice = slice(None), rates: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Forces (E, n) of powers at rest, or at ``rates`` (E, n), and their stiffness (E, n, n), zero below order 2.
-
-    Formulas like a speed's have slopes by positions only away from rest.
-    """
+    """Forces (E, n) of powers at rest, or at ``rates`` (E, n), and their stiffness (E, n, n), zero below order 2."""
     n = together.shape.size
     rates = np.broadcast_to(rates, (len(rows), n))
     forces = together.evaluate(rows, np.hstack([np.zeros_like(rates), rates]), 0, part)[0]
     if order < 2:
         return forces, np.zeros((len(forces), n, n))
-    slowly = np.hstack([np.zeros_like(rates), rates + SLOW * directions(n)[0]])
+    slowly = np.hstack([np.zeros_like(rates), hardly_moving(rates)])
     return forces, stiffness_of(forces, regular(together.evaluate(rows, slowly, 1, part)[1]), together.shape.frames)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels.rotations import cross_matrix
+from ..kernels.masses import cross_matrices
+from ..numerics.precision import EPS
 from ..validation.arguments import LARGEST
 from ..validation.matrices import first_negative, negative
 from .base import MObject
@@ -50,8 +51,8 @@ def matrices(
     where a law is not quadratic at rest, and where a content has a negative curvature.
     """
     values, slopes, second = _at_rest(objects, law, places, notes, flows)
-    for e in np.flatnonzero(_maybe_irregular(values[:, :, 0], slopes[:, :, 0], second)) if flows is None else ():
-        _refuse_irregular(objects[e], law, values[:, e, 0], slopes[:, e, 0], second[:, e])
+    if flows is None:
+        _refuse_irregular(objects, law, values[:, :, 0], slopes[:, :, 0], second)
     found = regular(second[0])
     if flows is None and law == "dissipation" and (e := first_negative(found)) is not None:
         raise ModelError(
@@ -71,8 +72,8 @@ def damping_of_power(
     at rest.
     """
     forces, _, slopes = _at_rest(objects, "power", places, notes, flows)
-    for e, obj in enumerate(objects) if flows is None else ():
-        _refuse_jumping(obj, forces[:, e], slopes[:, e])
+    if flows is None:
+        _refuse_jumping(objects, forces, slopes)
     return regular(-slopes[0])
 
 
@@ -89,7 +90,7 @@ def couplings(objects: Sequence[MObject], places: Places, flows: np.ndarray | No
     found = slopes - slopes.transpose(0, 2, 1)
     for k in range(len(objects[0].frame_names)):
         turn = slice(6 * k + 3, 6 * k + 6)
-        found[:, turn, turn] += [cross_matrix(a) for a in momenta[:, turn]]
+        found[:, turn, turn] += cross_matrices(momenta[:, turn])
     found = regular(found)
     return found if found.any() else None
 
@@ -118,55 +119,52 @@ def _at_rest(
     return tuple(map(np.array, zip(*found, strict=True)))
 
 
-def _refuse_jumping(obj: MObject, forces: np.ndarray, slopes: np.ndarray) -> None:
-    """Refuse a power whose forces (4, n), or slopes of them (4, n, n), are others in other directions of a small velocity."""
+def _unlike(found: np.ndarray) -> np.ndarray:
+    """By how much entries (4, E, ...) differ between directions (E, ...): 0 up to rounding, infinite if they are no numbers."""
     with np.errstate(invalid="ignore"):
-        jump, spread = np.abs(forces - forces[0]).max(axis=0), np.abs(slopes - slopes[0]).max(axis=0)
-    size = np.abs(forces).max(initial=0.0)
-    rough = not (jump.max() <= max(VANISHED, _ALIKE * size))
-    if rough or not (spread.max() <= max(VANISHED, _ALIKE * np.abs(slopes).max())):
-        i = int(
-            np.nan_to_num(jump, nan=np.inf).argmax() if rough else np.nan_to_num(spread, nan=np.inf).max(1).argmax()
-        )
+        spread = np.abs(found - found[0]).max(axis=0)
+        size = np.abs(found).max(axis=(0, *range(2, found.ndim)), keepdims=True, initial=0.0)[0]
+        alike = (spread <= np.maximum(VANISHED, _ALIKE * size)) & (size <= LARGEST)
+    return np.where(alike, 0.0, np.nan_to_num(spread, nan=np.inf))
+
+
+def _refuse_jumping(objects: Sequence[MObject], forces: np.ndarray, slopes: np.ndarray) -> None:
+    """Refuse powers whose forces (4, E, n), or slopes (4, E, n, n), are others in other directions of a small velocity."""
+    jumps, spreads = _unlike(forces), _unlike(slopes).max(axis=2, initial=0.0)
+    for e in np.flatnonzero(jumps.any(axis=1) | spreads.any(axis=1)):
+        i = int((jumps[e] if jumps[e].any() else spreads[e]).argmax())
         raise ModelError(
-            f"{obj.label}: its power has the force {forces[0, i]:.6g} on {_coordinate(obj, i)} at rest, and no slope by "
-            "velocities there; expected one, for linear models; round off what jumps, as by v/sqrt(v**2 + s**2)"
+            f"{objects[e].label}: its power has the force {forces[0, e, i]:.6g} on {_coordinate(objects[e], i)} at rest, and no "
+            "slope by velocities there; expected one, for linear models; round off what jumps, as by v/sqrt(v**2 + s**2)"
         )
 
 
-def _maybe_irregular(values: np.ndarray, slopes: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Which laws (E,) are not plainly quadratic, by values (4, E), slopes (4, E, n) and second derivatives (4, E, n, n)."""
-    with np.errstate(invalid="ignore"):
-        size = np.abs(second).max(axis=(0, 2, 3), initial=0.0)
-        spread = np.abs(second - second[0]).max(axis=(0, 2, 3), initial=0.0)
-        linear = np.maximum(np.abs(values).max(axis=0), np.abs(slopes).max(axis=(0, 2), initial=0.0))
-        # not a number is none of these
-        return ~((size <= LARGEST) & (linear <= VANISHED) & (spread <= np.maximum(VANISHED, _ALIKE * size)))
-
-
-def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.ndarray, second: np.ndarray) -> None:
-    """Refuse a law that has no second derivatives at rest (4, n, n), or values (4,) or slopes (4, n) there."""
-    finite = [np.all(np.abs(x) <= LARGEST) for x in (values, slopes, second)]
-    size = np.abs(second).max(initial=0.0)
-    rounding = max(VANISHED, 8.0 * np.finfo(float).eps * size) if finite[2] else VANISHED
-    if finite[0] and np.abs(values).max() > rounding:
-        _refuse(obj, law, f"is {values[0]:.6g} {_UNITS[law]} at rest", "0 there")
-    if finite[1] and np.abs(slopes).max(initial=0.0) > rounding:
-        at = int(np.abs(slopes).max(axis=0).argmax())
-        low, high = slopes[:, at].min(), slopes[:, at].max()
-        if high - low > max(rounding, _ALIKE * max(-low, high)):
-            told = (
-                f"has slopes from {low:.6g} to {high:.6g} by the velocity of {_coordinate(obj, at)} where that vanishes"
-            )
-            _refuse(obj, law, f"{told}, and no second derivative", "one at rest")
-        if law != "kinetic":  # whose linear terms are gyroscopic couplings
-            _refuse(obj, law, f"has the slope {low:.6g} by the velocity of {_coordinate(obj, at)} at rest", "0 there")
-    spread = np.abs(second - second[0]).max(axis=0) if finite[2] else np.where(np.isfinite(second), 0, np.inf).max(0)
-    if not all(finite) or spread.max(initial=0.0) > max(VANISHED, _ALIKE * size):
-        i, j = np.unravel_index(int(spread.argmax()), spread.shape) if spread.size else (0, 0)
-        low, high = second[:, i, j].min(), second[:, i, j].max()
-        told = f"has no second derivative by the velocities of {_coordinate(obj, i)} and {_coordinate(obj, j)} at rest"
-        _refuse(obj, law, f"{told} ({low:.6g} to {high:.6g} beside it)", "one there, for linear models")
+def _refuse_irregular(
+    objects: Sequence[MObject], law: str, values: np.ndarray, slopes: np.ndarray, second: np.ndarray
+) -> None:
+    """Refuse laws without second derivatives (4, E, n, n) at rest, or with values (4, E) or slopes (4, E, n) there."""
+    unlike = _unlike(second)
+    rests = (np.abs(values) <= VANISHED).all(axis=0) & (np.abs(slopes) <= VANISHED).all(axis=(0, 2))
+    for e in np.flatnonzero(~rests | unlike.any(axis=(1, 2))):
+        obj, value, slope, bend = objects[e], values[:, e], slopes[:, e], second[:, e]
+        size = np.abs(bend).max(initial=0.0)
+        rounding = max(VANISHED, 8.0 * EPS * size) if size <= LARGEST else VANISHED
+        if np.abs(value).max() > rounding:
+            _refuse(obj, law, f"is {value[0]:.6g} {_UNITS[law]} at rest", "0 there")
+        at = int(np.abs(slope).max(axis=0).argmax())
+        if np.abs(slope[:, at]).max() > rounding:
+            name, low, high = _coordinate(obj, at), slope[:, at].min(), slope[:, at].max()
+            if high - low > max(rounding, _ALIKE * max(-low, high)):
+                told = f"has slopes from {low:.6g} to {high:.6g} by the velocity of {name} where that vanishes"
+                _refuse(obj, law, f"{told}, and no second derivative", "one at rest")
+            if law != "kinetic":  # whose linear terms are gyroscopic couplings
+                _refuse(obj, law, f"has the slope {low:.6g} by the velocity of {name} at rest", "0 there")
+        if unlike[e].any() or not np.all(np.abs(np.column_stack([value, slope])) <= LARGEST):
+            i, j = np.unravel_index(int(unlike[e].argmax()), bend.shape[1:])
+            both = f"{_coordinate(obj, i)} and {_coordinate(obj, j)}"
+            low, high = bend[:, i, j].min(), bend[:, i, j].max()
+            told = f"has no second derivative by the velocities of {both} at rest ({low:.6g} to {high:.6g} beside it)"
+            _refuse(obj, law, told, "one there, for linear models")
 
 
 def _refuse(obj: MObject, law: str, told: str, expected: str) -> None:

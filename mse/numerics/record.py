@@ -15,6 +15,7 @@ their own functions instead of numpy's, and neither knows how terms are rounded 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -46,9 +47,10 @@ class Expansion(NamedTuple):
 class Record:
     """Nodes (operation, a, b, c) in an order in which they can be evaluated; a, b, c are nodes.
 
-    An INPUT is column a of what a program is given, a CONSTANT has its value in ``constants``.  Where the inputs have values, in
-    ``point``, conditions can be asked: a condition answers as at that point and becomes one of the ``guards``.  So can numbers
-    that follow from parameters alone: their guard is that they are the same.  The record serves where all guards answer the same.
+    An INPUT is column a of what a program is given, a CONSTANT has its value in ``constants`` and its bits in a.  Where the
+    inputs have values, in ``point``, conditions can be asked: a condition answers as at that point and becomes one of the
+    ``guards``.  So can numbers that follow from parameters alone: their guard is that they are the same.  The record serves where
+    all guards answer the same.
     """
 
     def __init__(self, point: Iterable[float] | None = None):
@@ -58,7 +60,6 @@ class Record:
         self.varies: list[bool] = []  # whether a node depends on varying inputs, not only on parameters
         self.constants: dict[int, float] = {}  # values of nodes
         self._known: dict[tuple[int, int, int, int], int] = {}
-        self._numbers: dict[tuple[float, bool], int] = {}
         self._masked = False  # whether anything is selected
         self._width = 0  # columns of inputs
         self._outside: list[tuple[Callable, list[int], list[int]]] = []  # functions, argument nodes, columns of results
@@ -79,11 +80,9 @@ class Record:
 
     def constant(self, value: float) -> int:
         value = float(value)
-        key = (value, bool(np.signbit(value)))
-        node = self._numbers.get(key)
-        if node is None:
-            node = self._numbers[key] = self._node(CONSTANT, len(self.constants))
-            self.constants[node] = value
+        (bits,) = struct.unpack("q", struct.pack("d", value))  # zeros differ by their sign
+        node = self._node(CONSTANT, bits)
+        self.constants[node] = value
         return node
 
     def _node(self, operation: int, a: int, b: int = 0, c: int = 0, *, varies: bool = False) -> int:
@@ -200,7 +199,9 @@ class Record:
         return self.function(m.DIVIDE, a, b)
 
     def power(self, a: int, p: int) -> int:
-        """``a**p``: small whole powers by products, half powers by roots."""
+        """``a**p``: small whole powers by products, half powers by roots, powers that vary by logarithms."""
+        if self.varies[p]:
+            return self.function(m.EXP, self.multiply(self.function(m.LOG, a), p))
         exponent = self.number(p)
         if exponent is not None and abs(exponent) == 0.5:
             root = self.function(m.SQRT, a)

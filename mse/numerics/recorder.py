@@ -161,12 +161,6 @@ def _operation(number: int) -> Callable:
     return _by_nodes(lambda record, *given: record.function(number, *given))
 
 
-def _power(record: Record, a: int, p: int) -> int:
-    if record.varies[p]:
-        return record.function(m.EXP, record.multiply(record.function(m.LOG, a), p))
-    return record.power(a, p)
-
-
 def _opposite_leg(x):
     """``sqrt(1 - x^2)``, accurate also close to 1."""
     return np.sqrt((1.0 - x) * (1.0 + x))
@@ -191,7 +185,7 @@ def matmul(a, b):
 _UFUNCS: dict[np.ufunc, Callable] = {
     **{function: _operation(number) for number, function in FUNCTIONS.items()},
     np.negative: _by_nodes(Record.negate), np.add: _by_nodes(Record.add), np.subtract: _by_nodes(Record.subtract),
-    np.divide: _by_nodes(Record.divide), np.power: _by_nodes(_power), np.float_power: _by_nodes(_power),
+    np.divide: _by_nodes(Record.divide), np.power: _by_nodes(Record.power), np.float_power: _by_nodes(Record.power),
     **dict.fromkeys((np.multiply, np.logical_and, np.bitwise_and), _by_nodes(Record.multiply)),
     **dict.fromkeys((np.logical_or, np.bitwise_or), lambda x, y: np.where(x, 1.0, y)),
     **dict.fromkeys((np.logical_not, np.invert), lambda x: np.where(x, 0.0, 1.0)),

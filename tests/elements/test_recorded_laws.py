@@ -562,7 +562,7 @@ def stops(count: int, law: type = Stop) -> mse.MSystem:
 def test_a_law_with_branches_has_a_record_for_each_way_through_it(monkeypatch):
     found = stops(6).find_working_point()
     assert not found.notes
-    laws = recorded_laws._known[Stop]["energy"]
+    laws = recorded_laws._laws(Stop, "energy")
     [(records, _)] = laws.found.values()
     assert len(records.laws) == 2  # open and closed
     same(found, one_by_one(monkeypatch, stops(6)))
@@ -613,7 +613,7 @@ def test_a_way_that_takes_parameters_as_numbers_is_recorded_for_each(monkeypatch
     s = stops(4, Rooted)
     s["stop2"].strength = 4e4
     found = s.find_working_point()
-    [(records, _)] = recorded_laws._known[Rooted]["energy"].found.values()
+    [(records, _)] = recorded_laws._laws(Rooted, "energy").found.values()
     assert not found.notes and len(records.laws) == 3  # open, and closed with two stiffnesses
     same(found, one_by_one(monkeypatch, s))
 
