@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .accelerations import Equations
 
 # Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
-# times of it tests/dynamics/test_accelerations.py passes.
+# times of it tests/dynamics/test_constrained.py passes.
 _NO_FORCE = 1e-9
 
 

@@ -1,10 +1,11 @@
-"""Large systems begin and are judged by sparse matrices, with the results of dense ones."""
+"""What has no mass, and large systems by sparse matrices, with the results of dense ones."""
 
 import numpy as np
 import pytest
 
 import mse
-from mse.dynamics import methods
+from mse import ModelError, Pose
+from mse.dynamics import constrained, methods
 from mse.dynamics.accelerations import Equations
 from mse.dynamics.fast_motions import FastMotions, by_sparse_matrices
 from mse.dynamics.jacobian import Jacobian
@@ -16,19 +17,57 @@ from mse.numerics.options import SIZES
 LINKS = 60  # 360 coordinates, more than dense matrices are for
 
 
+def equations_of(system):
+    topology, assembly = prepared(system, None)
+    return Equations(topology, assembly), Evaluation.initial(assembly)
+
+
+def point_on_rod():
+    """A point of 2 kg, without inertia, on a rod of 0.5 m, with a hook beside it."""
+    system = mse.MSystem("swing", gravity=(0, 0, -9.81))
+    point = system.add(mse.RigidBody("point", mass=2.0, at=Pose.dz(-0.5), frames={"hook": Pose.dx(0.1)}))
+    system.add(mse.Rod("rod", length=0.5), between=(system.ground, point))
+    return system
+
+
+def test_what_carries_no_mass_and_no_force_stays_at_rest():
+    own, here = equations_of(point_on_rod())
+    v = np.array([1.5, 0, 0, 0, 0, 0])
+    a, terms = own.accelerations(here, v, 0.0)
+    np.testing.assert_allclose(a, [0, 0, 1.5**2 / 0.5, 0, 0, 0], atol=1e-13)
+    assert own.massless
+    (pull,) = own.multipliers(here, terms, a)
+    assert abs(pull) == pytest.approx(2.0 * (9.81 + 1.5**2 / 0.5))
+
+
+def test_a_force_on_what_has_no_mass_is_refused_by_name():
+    system = point_on_rod()
+    system.add(mse.Load("push", force=(0, 1, 0)), between=(system["point"].frame("hook"),))
+    own, here = equations_of(system)
+    with pytest.raises(ModelError, match=r"acts on point\.a[xyz], which has no mass or inertia; expected"):
+        own.accelerations(here, np.zeros(6), 0.0)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_what_counts_as_no_force_has_a_margin(monkeypatch, factor):
+    monkeypatch.setattr(constrained, "_NO_FORCE", factor * constrained._NO_FORCE)
+    test_what_carries_no_mass_and_no_force_stays_at_rest()
+    test_a_force_on_what_has_no_mass_is_refused_by_name()
+
+
 def chain(*, stiffness=0.0, damping=0.0, closed=False, inertia=0.001):
     """Links on hinges; the last one may be hung up, too, in a slide along x."""
     system, above = mse.MSystem("chain", gravity=(0, 0, -9.81)), None
     for k in range(LINKS):
-        ends = {"top": mse.Pose.dx(-0.05), "low": mse.Pose.dx(0.05)}
-        at = mse.Pose.dx(0.05 + 0.1 * k)
+        ends = {"top": Pose.dx(-0.05), "low": Pose.dx(0.05)}
+        at = Pose.dx(0.05 + 0.1 * k)
         body = system.add(mse.RigidBody(f"link{k}", mass=1.0, inertia=inertia, at=at, frames=ends))
         hinge = mse.Revolute(f"hinge{k}", axis=(0, 1, 0), stiffness=stiffness, damping=damping)
         system.add(hinge, between=(body.frame("top"), system.ground if above is None else above.frame("low")))
         above = body
     if closed:
         end = mse.Joint("end", free=("x", "ay"))
-        system.add(end, between=(above.frame("low"), system.ground @ mse.Pose.dx(0.1 * LINKS)))
+        system.add(end, between=(above.frame("low"), system.ground @ Pose.dx(0.1 * LINKS)))
     return system
 
 
@@ -69,7 +108,7 @@ def test_the_fastest_motion_is_that_of_dense_matrices(stiffness, damping):
 
 def test_what_has_no_mass_is_left_to_dense_matrices():
     system = chain(inertia=0.0)
-    bob = system.add(mse.RigidBody("bob", mass=1.0, at=mse.Pose.dx(7.0)))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, at=Pose.dx(7.0)))
     system.add(mse.Bushing("spring", stiffness=10.0), between=(bob, system["link59"].frame("low")))
     equations, here = about_rest(system)
     assert by_sparse_matrices(equations, here, np.zeros(equations.size)) is None
