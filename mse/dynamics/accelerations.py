@@ -25,6 +25,7 @@ from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation, Measure
 from ..model.groups import Group
 from ..model.topology import Topology
+from ..numerics.options import SIZES
 from ..numerics.rank import rank
 from ..numerics.tangent import Tangent
 from ..statics.coordinate_sizes import motion_scale, without_store
@@ -362,7 +363,11 @@ class Equations:
         """Multipliers of the constraints (m,), then of rows ``flows`` (f, n), the shortest ones where they are not unique."""
         if not self.assembly.constraint_count and flows is None:
             return np.zeros(0)
-        tangent, lengths = self.tangent(here, flows)
+        if self.size > SIZES.dense:
+            slopes, lengths = self.sparse_slopes(here, flows)
+            tangent = Tangent(slopes, self.assembly.factors)
+        else:
+            tangent, lengths = self.tangent(here, flows)
         left = (terms.mass @ acceleration - terms.force) / self.measure.metric
         found = tangent.multipliers(left)
         if not tangent.unique:
