@@ -45,17 +45,21 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
                 if len({body[f] for f in frames} - {0}) > 1:
                     return "implicit", f"steps are implicit, since the inertia of {el.path} couples bodies"
     known = by_sparse_matrices(equations, here, v) if equations.size > SIZES.dense else None
-    if known is not None and (known[0] is None or known[0].rate * span < _FAST):
-        return "explicit", ""
-    matrices = Jacobian(equations, here, v)
-    if name := _held_without_mass(equations, matrices):
-        return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
-    motions = FastMotions(equations, here, v, matrices)
-    fastest = motions.fastest()
+    if known is None:
+        matrices = Jacobian(equations, here, v)
+        if name := _held_without_mass(equations, matrices):
+            return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
+        known = (FastMotions(equations, here, v, matrices).fastest(),)
+    (fastest,) = known
     if fastest is None or fastest.rate * span < _FAST:
         return "explicit", ""
+
+    def at_rest() -> bool:
+        motions = FastMotions(equations, here, v, Jacobian(equations, here, v))
+        return motions.at_rest(_FAST / span, rtol * equations.measure.size)
+
     # what does vibrate has to be followed, by steps of high order
-    if fastest.decays or motions.at_rest(_FAST / span, rtol * equations.measure.size):
+    if fastest.decays or at_rest():
         return "implicit", f"steps are implicit, since {fastest.words}, to which explicit ones would be tied"
     return "explicit", ""
 
