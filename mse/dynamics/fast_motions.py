@@ -60,11 +60,16 @@ def by_sparse_matrices(equations: Equations, here: Evaluation, v: np.ndarray) ->
 def _largest(twice: sp.csc_matrix, mass: sp.csc_matrix, factor: ConstrainedFactor) -> tuple[float, np.ndarray]:
     """The largest eigenvalue, to a hundredth, of half a matrix and M on the space of a factor of M, and its motion (n,)."""
     n = mass.shape[0]
-    begin = factor.solve(np.random.default_rng(0).standard_normal(n))  # in the space, which iterations do not leave
+    begin = factor.solve(np.random.default_rng(0).standard_normal(n))
     if not abs(twice).max():
         return 0.0, begin
-    inverse = LinearOperator((n, n), factor.solve)
-    values, vectors = eigsh(0.5 * twice, 1, mass, which="LA", v0=begin, Minv=inverse, tol=1e-2)
+
+    def pull(x: np.ndarray) -> np.ndarray:
+        # of the part of x in the space: ARPACK begins anew outside of it where the space has few dimensions
+        return mass @ factor.solve(0.5 * twice @ factor.solve(mass @ x))
+
+    acting, inverse = (LinearOperator((n, n), f, dtype=float) for f in (pull, factor.solve))
+    values, vectors = eigsh(acting, 1, mass, which="LA", v0=begin, Minv=inverse, tol=1e-2)
     return float(values[0]), vectors[:, 0]
 
 

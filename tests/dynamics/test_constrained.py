@@ -106,6 +106,26 @@ def test_the_fastest_motion_is_that_of_dense_matrices(stiffness, damping):
     assert (found.decays, found.owner[:5]) == (dense.decays, dense.owner[:5])
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_the_fastest_of_a_single_motion_is_right_and_of_none_is_none(held):
+    """Bodies welded to one that turns on a hinge with a spring, ``w^2 = k / J``; or held at their other end."""
+    system, last = mse.MSystem("arm", gravity=(0, 0, 0)), None
+    for k in range(LINKS):
+        body = system.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.1, at=Pose.dx(0.1 * k)))
+        if last is None:
+            system.add(mse.Revolute("hinge", axis=(0, 1, 0), stiffness=5.0), between=(body, system.ground))
+        else:
+            system.add(mse.Fixed(f"weld{k}"), between=(body, last @ Pose.dx(0.1)))
+        last = body
+    if held:
+        system.add(mse.Fixed("end"), between=(last, system.ground @ Pose.dx(0.1 * (LINKS - 1))))
+    equations, here = about_rest(system)
+    (found,) = by_sparse_matrices(equations, here, np.zeros(equations.size))
+    inertia = LINKS * 0.1 + np.sum((0.1 * np.arange(LINKS)) ** 2)
+    right = 0.0 if held else np.sqrt(5.0 / inertia)
+    assert (found.rate if found else 0.0) == pytest.approx(right, rel=1e-6, abs=1e-9)
+
+
 def test_what_has_no_mass_is_left_to_dense_matrices():
     system = chain(inertia=0.0)
     bob = system.add(mse.RigidBody("bob", mass=1.0, at=Pose.dx(7.0)))
