@@ -313,6 +313,13 @@ def row(
     )
 
 
+def start_row(links: int, runs: int) -> Row:
+    """What a planar chain takes before its first step: one angle is given, and the method is chosen."""
+    run = chain_run(links, False)
+    times, _ = measure.alternate({"ours": lambda: run(1e-3, LOOSE)}, runs)
+    return Row("planar chain: motion of 1 ms, with its start", links, times["ours"])
+
+
 def rows(quick: bool) -> Iterator[Row]:
     runs = 2 if quick else 3
     mujoco, exudyn = peer("MuJoCo") is not None, peer("Exudyn") is not None
@@ -325,6 +332,8 @@ def rows(quick: bool) -> Iterator[Row]:
             for error in (1e-6,) if quick else (1e-6, 1e-9):
                 task = f"{'spatial' if spatial else 'planar'} chain"
                 yield row(task, links, error, right, ours, others, runs)
+    for links in (100,) if quick else (100, 1000):
+        yield start_row(links, runs)
     for windows in (2,) if quick else (2, 10, 40):
         others = {"Exudyn": exudyn_four_bars(windows) if exudyn else None}
         yield row(
