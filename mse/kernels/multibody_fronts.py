@@ -12,7 +12,7 @@ _NOTHING = 1e-100
 
 @bare_part
 def eliminate(model, work, independent, limits, decide):
-    """``L D L'`` of all fronts, with inverses in the place of D; rows that are not ``independent`` (R,) are left out.
+    """``L D L'`` of all fronts, with L' above inverses in the place of D; rows that are not ``independent`` (R,) are left out.
 
     If it is to ``decide`` it says itself which are.  Pivots of rows relative to those of rows alone below ``limits[2]`` belong to
     rows that depend on others, and pivots of bodies relative to their terms below ``limits[3]`` to what has no mass.  Returns
@@ -44,12 +44,12 @@ def eliminate(model, work, independent, limits, decide):
                     continue
             row[j] = inverse = 1.0 / pivot
             for i in range(j + 1, size):
-                x = row[i]
-                if abs(x) > _NOTHING:
-                    x *= inverse
+                x = row[i] * inverse if abs(row[i]) > _NOTHING else 0.0
+                if x != 0.0:
                     to = arena[base + i]
                     for k in range(i, size):
                         to[k] -= x * row[k]
+                row[i] = x
         parent = model.fronts[f, 5]
         if parent >= 0:
             above = model.fronts[parent, 3]
@@ -82,11 +82,11 @@ def solve(model, work, independent, given, forced):
         b = right[first : first + size]
         for j in range(own):
             row, number = arena[base + j], model.columns[first + j, 0]
-            if number >= count and not independent[number - count]:
-                b[j] = 0.0
-            b[j] *= row[j]
-            for i in range(j + 1, size):
-                b[i] -= row[i] * b[j]
+            y = 0.0 if number >= count and not independent[number - count] else b[j]
+            if y != 0.0:  # what moves in a plane has half of its right sides zero
+                for i in range(j + 1, size):
+                    b[i] -= row[i] * y
+            b[j] = y * row[j]
         parent = model.fronts[f, 5]
         if parent >= 0:
             above = model.fronts[parent, 4]
@@ -95,13 +95,11 @@ def solve(model, work, independent, given, forced):
     for f in range(model.fronts.shape[0] - 1, -1, -1):
         own, size, base, first = model.fronts[f, 1], model.fronts[f, 2], model.fronts[f, 3], model.fronts[f, 4]
         b = right[first : first + size]
-        for i in range(own, size):
-            b[i] = x[model.columns[first + i, 0]]
-        for j in range(own - 1, -1, -1):
-            row, total = arena[base + j], 0.0
-            for i in range(j + 1, size):
-                total += row[i] * b[i]
-            b[j] -= total * row[j]
-            if abs(b[j]) <= _NOTHING:
-                b[j] = 0.0
-            x[model.columns[first + j, 0]] = b[j]
+        for i in range(size - 1, -1, -1):
+            number = model.columns[first + i, 0]
+            if i < own:
+                x[number] = b[i] if abs(b[i]) > _NOTHING else 0.0
+            y = x[number]
+            if y != 0.0:  # column by column, as sums along rows would wait for one term after the other
+                for j in range(min(i, own)):
+                    b[j] -= arena[base + j, i] * y
