@@ -67,6 +67,7 @@ class Outputs:
         usual = (*(name for name, k in self._numbers.items() if k < self._without_forces), *of_motors)
         self.names = usual if asked is None else names(self.label, "outputs", asked)
         self.asked = self.chosen(self.names)
+        self.asked_singly = self.asked[self.asked >= self._of_joints]
 
     def chosen(self, asked: Sequence[str]) -> np.ndarray:
         """Numbers of named outputs among all."""
@@ -74,7 +75,7 @@ class Outputs:
 
     def at(self, moment: Moment, numbers: np.ndarray) -> np.ndarray:
         """Outputs at a moment, by their numbers."""
-        return self.over_time([moment], [self.single(moment, numbers)], numbers)[0]
+        return self.over_time([moment], [self.single(moment, numbers[numbers >= self._of_joints])], numbers)[0]
 
     def over_time(self, moments: Sequence[Moment], single: Sequence[np.ndarray], numbers: np.ndarray) -> np.ndarray:
         """Outputs (t, k) at moments by their numbers, from those that :meth:`single` has given for each moment."""
@@ -86,8 +87,7 @@ class Outputs:
         return out
 
     def single(self, moment: Moment, numbers: np.ndarray) -> np.ndarray:
-        """Those of some outputs that are found for one moment at a time: all but coordinates of joints and their rates."""
-        numbers = numbers[numbers >= self._of_joints]
+        """Outputs at a moment by their numbers, none of which is a coordinate of a joint or its rate."""
         if not len(numbers):
             return np.zeros(0)
         here, found = self.equations.evaluation(moment.state, moment.time), []

@@ -357,7 +357,7 @@ class Run:
         )
 
     def _add(self, moment: Moment) -> None:
-        self.single.append(self.outputs.single(moment, self.outputs.asked))
+        self.single.append(self.outputs.single(moment, self.outputs.asked_singly))
         self.samples.append(moment)
 
     def _rows(self) -> np.ndarray:
