@@ -362,7 +362,9 @@ class Run:
 
     def _rows(self) -> np.ndarray:
         """Outputs (t, o) at all samples."""
-        return self.outputs.over_time(self.samples, self.single[: len(self.samples)], self.outputs.asked)  # Ctrl-C may part them
+        return self.outputs.over_time(
+            self.samples, self.single[: len(self.samples)], self.outputs.asked
+        )  # Ctrl-C may part them
 
     def state(self, moment: Moment) -> MotionState:
         """What another run goes on from."""
