@@ -18,6 +18,7 @@ from ..kernels.multibody import GOOD, Model, Work
 from ..model.configuration import State
 from ..model.groups import Group
 from ..model.joint_assembly import CLOSED, OPEN
+from ..numerics.precision import NOTHING
 from .accelerations import Equations
 from .charts import JointsOpen, Settled, StepFailed, displaced, open_at
 from .elimination import eliminated
@@ -27,6 +28,7 @@ from .elimination import eliminated
 _DEPENDENT = 1e-13
 _NO_MASS = 1e-11
 LINE = -2  # the code of a distance
+WHOLE = 12, 13, 14  # those of what holds a displacement along the axes of the world
 
 
 class NotElementary(StepFailed):
@@ -280,6 +282,9 @@ def _model(equations: Equations, holding: list[Seat], measuring: list[Seat]) -> 
     row, scalars = np.nonzero(factors)
     first = np.cumsum([0, *(len(s.rows) for s in seats)])
     own = _masses(equations)
+    points = _points(equations, own, seats)
+    # nothing turns them: inertia that is the same about all axes changes no motion
+    own[points, 4:] += own[points, :1] * equations.measure.size**2 * np.eye(3).ravel()
     found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1])
     front_of = np.zeros(bodies + 1, dtype=int)
     front_of[found.fronts[:, 0]] = np.arange(bodies)
@@ -316,6 +321,32 @@ def _masses(equations: Equations) -> np.ndarray:
                 inertia += own[0] * (at @ at * np.eye(3) - np.outer(at, at))
                 out[t.unit[frame]] += np.concatenate([own[:1], own[0] * at, inertia.ravel()])
     return out[1:]
+
+
+def _points(equations: Equations, own: np.ndarray, seats: list[Seat]) -> np.ndarray:
+    """Which bodies (b,) have no inertia about their center of mass, where alone forces act on them, along lines."""
+    t, (mass, first) = equations.topology, (own[:, 0], own[:, 1:4])
+    center = np.divide(first, mass[:, None], out=np.zeros_like(first), where=mass[:, None] > 0.0)
+    about = np.einsum("bi,bi->b", first, center)[:, None, None] * np.eye(3) - first[:, :, None] * center[:, None, :]
+    found = (mass > 0.0) & np.all(np.abs(own[:, 4:] - about.reshape(-1, 9)) <= NOTHING * np.abs(own[:, 4:]), axis=1)
+    pulling = [s.code == LINE or (bool(s.held) and {code for code, _ in s.held} <= {*WHOLE}) for s in seats]
+    lines = [
+        (b, at)
+        for s, pulls in zip(seats, pulling, strict=True)
+        if pulls
+        for b, at in zip(s.bodies, s.places[:, 0], strict=True)
+    ]
+    turned = {int(b) for s, pulls in zip(seats, pulling, strict=True) if not pulls for b in s.bodies}
+    own_groups = _own_groups(equations)
+    # classes that only damp are in no assembly
+    for g in (*equations.assembly.groups, *(p.group for p in equations.parts if p.has_damping)):
+        if g.cls.kernel is springs.spring:
+            lines += [(t.unit[f], t.offset_o[f]) for f in g.frames.ravel()]
+        elif g not in own_groups:
+            turned |= set(t.unit[g.frames].ravel().tolist())
+    turned |= {int(b) for b, place in lines if b and not np.array_equal(place, center[b - 1])}
+    found[[b - 1 for b in turned if b]] = False
+    return found & (not set(equations.inputs.names) - set(equations.inputs.motors))
 
 
 def _weights(own: np.ndarray, pairs: np.ndarray, at: np.ndarray, first: np.ndarray, factors: np.ndarray) -> np.ndarray:

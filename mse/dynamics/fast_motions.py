@@ -44,7 +44,11 @@ def by_sparse_matrices(equations: Equations, here: Evaluation, v: np.ndarray) ->
         return None
     by = sp.diags(1.0 / e.measure.metric)
     mass, damping, stiffness = ((by @ a @ by).tocsc() for a in sparse_matrices(e, here, v))
-    factor = heavy_factor(mass, e.sparse_slopes(here, e.flow_rows(here, v)[0])[0])
+    slopes, _ = e.sparse_slopes(here, e.flow_rows(here, v)[0])
+    # what nothing acts on, such as turns of points, may have any mass
+    idle = sum(np.asarray(abs(a).sum(axis=0)).ravel() for a in (mass, damping, stiffness, slopes)) == 0.0
+    mass = (mass + sp.diags(idle.astype(float))).tocsc()
+    factor = heavy_factor(mass, slopes)
     if factor is None:
         return None
     found = _largest(stiffness + stiffness.T, mass, factor)

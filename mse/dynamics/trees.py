@@ -17,12 +17,11 @@ from ..kernels.tree_steps import Method, Passed, Sampled
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
 from ..numerics.dop853 import dop853
-from .bodies import LINE, Bodies, NotElementary, Seat
+from .bodies import LINE, WHOLE, Bodies, NotElementary, Seat
 from .charts import StepFailed
 from .elimination import spanned
 from .moments import MadeLater, Moment, Step
 
-_WHOLE = 12, 13, 14  # what holds a displacement along the axes of the world
 # Turns that a joint leaves, by the measures that it holds beside displacements.  Cardan joints go the way of loops.
 _TURNS = {(5, 6, 7): WELD, (3, 4): HINGE, (): BALL}
 # Steps in one call at the most, and the factor on those of the call before where somebody looks at every step.
@@ -90,11 +89,11 @@ class Nodes:
     def _joint(self, b: int, before: int, seat: Seat) -> bool:
         """The nodes of the joint on which a body hangs; False for a joint that has none."""
         codes, one = [code for code, target in seat.held if target == 0.0], int(seat.bodies[1] != before)
-        turning = _TURNS.get(tuple(c for c in codes if c not in (*_WHOLE, 0, 1, 2)))
+        turning = _TURNS.get(tuple(c for c in codes if c not in (*WHOLE, 0, 1, 2)))
         if len(codes) < len(seat.held) or turning is None:
             return False
-        sliding = [] if set(_WHOLE) <= set(codes) else [i for i in range(3) if i not in codes]
-        if sliding and (any(c in codes for c in _WHOLE) or (one and turning != WELD)):
+        sliding = [] if set(WHOLE) <= set(codes) else [i for i in range(3) if i not in codes]
+        if sliding and (any(c in codes for c in WHOLE) or (one and turning != WELD)):
             return False
         # if a body hangs on frame 0, the turns and displacements of frame 0 are seen from the body
         sign, (from_, to) = 1 - 2 * one, (seat.places[1 - one], seat.places[one])

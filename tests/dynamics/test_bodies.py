@@ -226,3 +226,54 @@ def test_own_masses_and_constraints_are_left_to_numpy():
     system.add(Held("held"), between=(system["upper"],))
     topology, assembly = prepared(system, None)
     assert Bodies.of(Equations(topology, assembly)) is None
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+def test_points_on_springs_and_balls_move_in_compiled_steps_by_newtons_law(one_sided):
+    """A net of 3 by 3 points without inertia, on springs along lines; one of them is held at its place."""
+    system, places = mse.MSystem("net", gravity=(0, 0, -9.81)), []
+    for k in range(9):
+        places.append([0.1 * (k // 3), 0.1 * (k % 3), 0.01 * k])
+        system.add(mse.RigidBody(f"point{k}", mass=0.01, at=Pose(places[-1])))
+    pairs = [(k, k + 1) for k in range(9) if k % 3 < 2] + [(k, k + 3) for k in range(6)]
+    for one, two in pairs:
+        spring = mse.Spring(f"spring{one}{two}", length=0.1, stiffness=20.0, tension_only=one_sided)
+        system.add(spring, between=(system[f"point{one}"], system[f"point{two}"]))
+    system.add(mse.Spherical("pin"), between=(system["point0"], system.ground))
+
+    def slopes(t, y):
+        x, v = y.reshape(2, 9, 3)
+        force = np.tile([0.0, 0.0, -0.01 * 9.81], (9, 1))
+        for one, two in pairs:
+            line = x[two] - x[one]
+            length = np.linalg.norm(line)
+            pull = 20.0 * (length - 0.1) * line / length * (length > 0.1 or not one_sided)
+            force[one] += pull
+            force[two] -= pull
+        force[0] = 0.0
+        return np.concatenate([v, force / 0.01]).ravel()
+
+    topology, assembly = prepared(system, None)
+    compiled = Bodies.of(Equations(topology, assembly))
+    assert compiled is not None and np.all(compiled.model.bodies[:, 4] > 0.0)  # turns of points have some inertia
+    y = np.concatenate([np.array(places), np.zeros((9, 3))]).ravel()
+    exact = solve_ivp(slopes, (0, 0.2), y, "DOP853", rtol=1e-12, atol=1e-13, max_step=1e-3).y[:27, -1].reshape(9, 3)
+    motion = system.simulate(duration=0.2, dt=0.1, rtol=1e-9)
+    found = np.array([motion.poses(f"point{k}.center")[0][-1] for k in range(9)])
+    np.testing.assert_allclose(found, exact, atol=1e-7)
+
+
+def test_a_point_that_something_turns_keeps_no_inertia():
+    """One spring holds it beside its center, or a joint does, or a damper that may turn it."""
+    system = mse.MSystem("points", gravity=(0, 0, -9.81))
+    for k, hook in enumerate((Pose(), Pose.dx(0.1))):
+        point = system.add(mse.RigidBody(f"point{k}", mass=1.0, at=Pose.dx(k), frames={"hook": hook}))
+        spring = mse.Spring(f"spring{k}", length=0.5, stiffness=10.0)
+        system.add(spring, between=(point.frame("hook"), system.ground @ Pose.dxdydz(k, 0.0, 1.0)))
+    hinged = system.add(mse.RigidBody("hinged", mass=1.0, at=Pose.dx(2.0)))
+    system.add(mse.Revolute("hinge", axis=(0, 1, 0)), between=(hinged, system.ground @ Pose.dx(2.0)))
+    braked = system.add(mse.RigidBody("braked", mass=1.0, at=Pose.dx(3.0)))
+    brake = mse.EddyCurrentDamper("brake", damping=1.0)
+    system.add(brake, between=(braked, system.ground @ Pose.dx(3.0)))
+    model = Bodies.of(Equations(*prepared(system, None))).model
+    assert (model.bodies[:, 4] > 0.0).tolist() == [True, False, False, False]
