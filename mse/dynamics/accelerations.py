@@ -96,7 +96,7 @@ class Equations:
         return self.evaluations([state], [time])[0]
 
     def followed(self, state: State) -> State:
-        """A state in which elements remember its poses, less than half a turn from those that they remembered."""
+        """The state with memories of elements brought to its poses, less than half a turn from where they were."""
         memory = self.assembly.followed(*self.topology.frame_poses(state.o, state.U), state.memory)
         return state._replace(memory=memory)
 
@@ -352,6 +352,11 @@ class Equations:
             lengths = np.append(lengths, self._lengths(rows))
         return float(np.abs(self.drift(here, v, time) / lengths).max())
 
+    def _of_unit_length(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Measured rows (k, n) of unit length, and their lengths (k,)."""
+        lengths = self._lengths(rows)
+        return rows / self.measure.metric / lengths[:, None], lengths
+
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
         """Lengths of measured rows (k, n), 1 for rows of zeros."""
         found = np.linalg.norm(rows / self.measure.metric, axis=1)
@@ -385,9 +390,8 @@ class Equations:
         if self.assembly.constraint_count:
             slopes, lengths = here.dense_slopes, here.distances[1]
         if extra is not None:
-            length = self._lengths(extra)
-            rows = extra / self.measure.metric / length[:, None]
-            slopes, lengths = np.vstack([slopes, rows]), np.append(lengths, length)
+            rows, own = self._of_unit_length(extra)
+            slopes, lengths = np.vstack([slopes, rows]), np.append(lengths, own)
         return slopes, lengths
 
     def sparse_slopes(self, here: Evaluation, extra: np.ndarray | None) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -396,9 +400,8 @@ class Equations:
         if self.assembly.constraint_count:
             slopes, lengths = here.constraints, here.distances[1]
         if extra is not None:
-            length = self._lengths(extra)
-            rows = sp.csr_matrix(extra / self.measure.metric / length[:, None])
-            slopes, lengths = sp.vstack([slopes, rows], format="csr"), np.append(lengths, length)
+            rows, own = self._of_unit_length(extra)
+            slopes, lengths = sp.vstack([slopes, sp.csr_matrix(rows)], format="csr"), np.append(lengths, own)
         return slopes, lengths
 
     def tangent(self, here: Evaluation, extra: np.ndarray | None = None) -> tuple[Tangent | None, np.ndarray]:

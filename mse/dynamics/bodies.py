@@ -283,7 +283,7 @@ def _model(equations: Equations, holding: list[Seat], measuring: list[Seat]) -> 
     first = np.cumsum([0, *(len(s.rows) for s in seats)])
     own = _masses(equations)
     points = _points(equations, own, seats)
-    # nothing turns them: inertia that is the same about all axes changes no motion
+    # nothing turns points, so inertia that is the same about all axes changes no motion; without any, elimination fails
     own[points, 4:] += own[points, :1] * equations.measure.size**2 * np.eye(3).ravel()
     found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1])
     front_of = np.zeros(bodies + 1, dtype=int)
@@ -324,27 +324,25 @@ def _masses(equations: Equations) -> np.ndarray:
 
 
 def _points(equations: Equations, own: np.ndarray, seats: list[Seat]) -> np.ndarray:
-    """Which bodies (b,) have no inertia about their center of mass, where alone forces act on them, along lines."""
+    """Which bodies (b,) are points: without inertia about their center of mass, and all forces on them act there."""
     t, (mass, first) = equations.topology, (own[:, 0], own[:, 1:4])
     center = np.divide(first, mass[:, None], out=np.zeros_like(first), where=mass[:, None] > 0.0)
     about = np.einsum("bi,bi->b", first, center)[:, None, None] * np.eye(3) - first[:, :, None] * center[:, None, :]
     found = (mass > 0.0) & np.all(np.abs(own[:, 4:] - about.reshape(-1, 9)) <= NOTHING * np.abs(own[:, 4:]), axis=1)
-    pulling = [s.code == LINE or (bool(s.held) and {code for code, _ in s.held} <= {*WHOLE}) for s in seats]
-    lines = [
-        (b, at)
-        for s, pulls in zip(seats, pulling, strict=True)
-        if pulls
-        for b, at in zip(s.bodies, s.places[:, 0], strict=True)
-    ]
-    turned = {int(b) for s, pulls in zip(seats, pulling, strict=True) if not pulls for b in s.bodies}
+    pulled, turned = [], set()  # bodies and the places where forces act on them; bodies on which torques may act
+    for s in seats:
+        if s.held and {code for code, _ in s.held} <= {*WHOLE}:
+            pulled += zip(s.bodies.tolist(), s.places[:, 0], strict=True)
+        elif s.code != LINE:  # these are among the springs below
+            turned |= {*s.bodies.tolist()}
     own_groups = _own_groups(equations)
     # classes that only damp are in no assembly
     for g in (*equations.assembly.groups, *(p.group for p in equations.parts if p.has_damping)):
         if g.cls.kernel is springs.spring:
-            lines += [(t.unit[f], t.offset_o[f]) for f in g.frames.ravel()]
+            pulled += [(int(t.unit[f]), t.offset_o[f]) for f in g.frames.ravel()]
         elif g not in own_groups:
-            turned |= set(t.unit[g.frames].ravel().tolist())
-    turned |= {int(b) for b, place in lines if b and not np.array_equal(place, center[b - 1])}
+            turned |= {*t.unit[g.frames].ravel().tolist()}
+    turned |= {b for b, place in pulled if b and not np.array_equal(place, center[b - 1])}
     found[[b - 1 for b in turned if b]] = False
     return found & (not set(equations.inputs.names) - set(equations.inputs.motors))
 

@@ -27,7 +27,7 @@ from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .accelerations import Equations
 from .inertia import GroupInertia, cross
-from .moving import Carried, Frames, add, frames_moving
+from .moving import Carried, Frames, add, entries, frames_moving
 from .slopes import Slopes, of_inertia, of_velocities, slopes
 
 # of the elements of a class: places (E, k) of their coordinates, and mass, damping and stiffness (E, k, k)
@@ -274,10 +274,8 @@ def sparse_matrices(
     blocks = [*_heavy(e, here, v, np.zeros(e.size), heavy), *_damped(e, here, v, damping)]
     total = [sp.csc_matrix((e.size, e.size))] * 3
     for rows, three in blocks:
-        at = np.broadcast_arrays(rows[:, :, None], rows[:, None, :])
-        mine = (at[0] >= 0) & (at[1] >= 0)  # the others are on the ground
-        place = at[0][mine], at[1][mine]
-        total = [a + sp.csc_matrix((b[mine], place), shape=a.shape) for a, b in zip(total, three, strict=True)]
+        at, mine = entries(rows)
+        total = [a + sp.csc_matrix((b[mine], at), shape=a.shape) for a, b in zip(total, three, strict=True)]
     mass, damped, stiffness = total
     return mass, damped, stiffness + here.total(2).stiffness
 

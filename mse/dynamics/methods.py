@@ -45,21 +45,19 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
                 if len({body[f] for f in frames} - {0}) > 1:
                     return "implicit", f"steps are implicit, since the inertia of {el.path} couples bodies"
     known = by_sparse_matrices(equations, here, v) if equations.size > SIZES.dense else None
+    motions = None
     if known is None:
         matrices = Jacobian(equations, here, v)
         if name := _held_without_mass(equations, matrices):
             return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
-        known = (FastMotions(equations, here, v, matrices).fastest(),)
-    (fastest,) = known
+        motions = FastMotions(equations, here, v, matrices)
+    fastest = motions.fastest() if known is None else known.fastest
     if fastest is None or fastest.rate * span < _FAST:
         return "explicit", ""
-
-    def at_rest() -> bool:
+    if motions is None and not fastest.decays:
         motions = FastMotions(equations, here, v, Jacobian(equations, here, v))
-        return motions.at_rest(_FAST / span, rtol * equations.measure.size)
-
     # what does vibrate has to be followed, by steps of high order
-    if fastest.decays or at_rest():
+    if fastest.decays or motions.at_rest(_FAST / span, rtol * equations.measure.size):
         return "implicit", f"steps are implicit, since {fastest.words}, to which explicit ones would be tied"
     return "explicit", ""
 

@@ -36,7 +36,7 @@ class Moment:
 
     @property
     def unfollowed(self) -> State:
-        """The state, but elements may remember how they were before, less than half a turn away."""
+        """The state with memories of elements that may be older: from poses less than half a turn away."""
         return self.state
 
 

@@ -208,11 +208,16 @@ def summed(e: Equations, found: Sequence[Added]) -> np.ndarray:
 
 def add(total: np.ndarray, place: np.ndarray, *found: np.ndarray) -> None:
     """Add matrices (E, k, k) of elements to sums (n, n), each to one, at the places (E, k) of their coordinates."""
-    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
-    mine = (rows >= 0) & (columns >= 0)  # the others are on the ground
-    at = rows[mine], columns[mine]
+    at, mine = entries(place)
     for sum_of, matrices in zip(total, found, strict=True):
         np.add.at(sum_of, at, matrices[mine])
+
+
+def entries(place: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Rows and columns of entries of matrices (E, k, k) at such places, and which of the entries are not on the ground."""
+    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
+    mine = (rows >= 0) & (columns >= 0)
+    return (rows[mine], columns[mine]), mine
 
 
 class Carried:

@@ -78,7 +78,7 @@ class Outputs:
         return self.over_time([moment], [self.single(moment, numbers[numbers >= self._of_joints])], numbers)[0]
 
     def over_time(self, moments: Sequence[Moment], single: Sequence[np.ndarray], numbers: np.ndarray) -> np.ndarray:
-        """Outputs (t, k) at moments by their numbers, from those that :meth:`single` has given for each moment."""
+        """Outputs (t, k) at moments by their numbers; ``single`` has what :meth:`single` gives for each moment."""
         out, of_joints = np.empty((len(moments), len(numbers))), numbers < self._of_joints
         if of_joints.any():
             out[:, of_joints] = self.coordinates.over_time(moments)[:, numbers[of_joints]]

@@ -362,9 +362,8 @@ class Run:
 
     def _rows(self) -> np.ndarray:
         """Outputs (t, o) at all samples."""
-        return self.outputs.over_time(
-            self.samples, self.single[: len(self.samples)], self.outputs.asked
-        )  # Ctrl-C may part them
+        single = self.single[: len(self.samples)]  # Ctrl-C may come between both
+        return self.outputs.over_time(self.samples, single, self.outputs.asked)
 
     def state(self, moment: Moment) -> MotionState:
         """What another run goes on from."""

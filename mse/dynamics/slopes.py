@@ -95,7 +95,7 @@ def _inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray
 
 
 def _slow(v: np.ndarray) -> np.ndarray:
-    """Velocities (E, n) of elements, with hardly any of those that rest."""
+    """Velocities (E, n) of elements; those at rest get tiny ones, where formulas like a speed's have slopes."""
     return np.where(v.any(axis=1, keepdims=True), v, hardly_moving(v))
 
 
