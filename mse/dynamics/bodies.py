@@ -14,7 +14,7 @@ from ..elements.base import MObject
 from ..elements.joint_base import FreeJoint
 from ..kernels import joints, masses, multibody, springs
 from ..kernels.jit import writable
-from ..kernels.multibody import GOOD, Model, Work
+from ..kernels.multibody import Model, Work
 from ..model.configuration import State
 from ..model.groups import Group
 from ..model.joint_assembly import CLOSED, OPEN
@@ -91,29 +91,43 @@ class Bodies:
             model.factors[terms] = factors[model.scalars[terms]]
             model.held[row, 3:] = rate, acceleration
 
-    def chart(self, state: State) -> BodiesChart:
-        """Coordinates about the poses of a state."""
-        return BodiesChart(self, state)
+    def chart(self, state: State, near: float) -> BodiesChart:
+        """Coordinates about the poses of a state; constraints of stages with pivots below ``near`` are restored."""
+        return BodiesChart(self, state, near)
 
 
 class BodiesChart:
     """Coordinates about the poses of a state, with the rows of joints that are independent there."""
 
-    def __init__(self, bodies: Bodies, state: State):
+    def __init__(self, bodies: Bodies, state: State, near: float):
         self._bodies, self._state, self.follow = bodies, state, bodies.equations.followed
         self._poses = writable(state.o), writable(state.U)
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
         self._independent = np.ones(bodies.held, dtype=bool)
-        self._extra = np.zeros(6 * len(bodies.model.bodies) + 2)
+        self._extra, self._restoring = np.zeros(6 * len(bodies.model.bodies) + 2), False
         self._gaps = np.zeros(4)
         measure = bodies.equations.measure
-        self._limits = np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS])
+        self._limits = np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS, near])
 
     def rates(
         self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
         slopes: np.ndarray,
     ) -> None:  # fmt: skip
-        """Slopes of some stages of a step; see :meth:`.Chart.rates`."""
+        """Slopes of some stages of a step; see :meth:`.Chart.rates`.
+
+        Where one is near to a dead point, constraints are restored in all stages: in some of them they would count as an error.
+        """
+        if stages.start <= 1:
+            self._restoring = False
+        if not self._asked(time, y, h, coefficients, stages, slopes):
+            self._restoring = True
+            self._asked(time, y, h, coefficients, stages, slopes)
+
+    def _asked(
+        self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
+        slopes: np.ndarray,
+    ) -> bool:  # fmt: skip
+        """Whether these slopes may be found so."""
         (nodes, weights), nearest = coefficients, 1.0
         for some in [stages] if self._bodies.alone else [range(s, s + 1) for s in stages]:
             if not self._bodies.alone:
@@ -122,19 +136,22 @@ class BodiesChart:
                 self._bodies.drive(t)
                 if self._bodies.forced:
                     self._put_extra(t, y + h * (weights[s, :s] @ slopes[:s]))
-            self._run(y, h, weights, some, slopes)
+            if self._run(y, h, weights, some, slopes) == multibody.NEAR:
+                return False
             nearest = min(nearest, self._gaps[3])
         self._gaps[3] = nearest
+        return True
 
-    def _run(self, y: np.ndarray, h: float, weights: np.ndarray, stages: range, slopes: np.ndarray) -> None:
+    def _run(self, y: np.ndarray, h: float, weights: np.ndarray, stages: range, slopes: np.ndarray) -> int:
         b = self._bodies
         self._gaps[3] = 1.0
         found = multibody.run(
             b.model, b.work, *self._poses, self._memory, self._extra, self._independent, y, h, weights, stages.start,
-            stages.stop, slopes, self._limits, self._gaps,
+            stages.stop, self._restoring, slopes, self._limits, self._gaps,
         )  # fmt: skip
-        if found != GOOD:
+        if found == multibody.NOT_GOOD:
             raise NotElementary
+        return found
 
     @property
     def nearest(self) -> float:

@@ -20,15 +20,11 @@ from .jit import bare_part, kept, part
 from .multibody_fronts import eliminate, solve
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
 
-GOOD, NOT_GOOD = 0, 1
+GOOD, NOT_GOOD, NEAR = 0, 1, 2
 _FREE, _FORCED = (
     np.bool_(False),
     np.bool_(True),
 )  # of numpy, since numba would compile a part once for each of Python's (jit.py)
-# Pivots of rows that close loops, relative to those of rows alone, below which they nearly depend on others.  Accelerations then
-# have the errors of positions and velocities divided by their root, and those of rounding by themselves: constraints are restored
-# first, and accelerations corrected once (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
-_NEAR = 1e-2
 _ROUNDS = 8  # of Newton's method, which takes two or three
 
 
@@ -338,11 +334,15 @@ def _largest(work, values, size, count, independent, gap):
 
 
 @kept(nogil=True)
-def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first, last, slopes, limits, gaps):
-    """Slopes (s, 2 n + 2) of the stages from ``first`` to ``last`` of a step h from y (2 n + 2,); whether there are any.
+def run(
+    model, work, o, u, memory, extra, independent, y, h, coefficients, first, last, restoring, slopes, limits, gaps
+):
+    """Slopes (s, 2 n + 2) of the stages from ``first`` to ``last`` of a step h from y (2 n + 2,), or why there are none.
 
     Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
     ``extra`` (n + 2,) are further forces, and power of both kinds.  The first stage of all finds which rows are independent.
+    Stages with a pivot of a row that closes a loop below ``limits[4]`` are ``NEAR`` a dead point.  For ``restoring``, constraints
+    are restored before accelerations are found, which there are corrected once for their rounding.
     Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m): poses
     in ``work``, and velocities in y.  Both move by impulses of constraints alone.  ``gaps`` (4,) are the distance (m) and speed
     (m/s) by which rows were open at most, the distance by which they still are, and the smallest pivot of a row that closes a
@@ -360,10 +360,10 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                     point[i] += x * slopes[j, i]
         _displace(work, o, u, point)
         _move(work, point, n)
-        rounds, least, restoring = 0, 1.0, settling
+        rounds, least, moving = 0, 1.0, settling or (restoring and s > 0)
         while True:
             _put_rows(model, work)
-            if restoring:
+            if settling:
                 _largest(work, work.value, limits[0], rows, independent, gap)
             if rounds < 2:  # after that the matrix is as good as at the end
                 _put_matrix(model, work, room, jacobian)
@@ -373,9 +373,10 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                 if least < 0.0:
                     return NOT_GOOD
                 gaps[3] = min(gaps[3], least)
-            if not (restoring or (least < _NEAR and s > 0)):
+            if not moving:
+                if least < limits[4] and s > 0:
+                    return NEAR
                 break
-            restoring = True
             if rounds == 0:
                 _put_speeds(model, work)
                 _largest(work, work.bend, limits[0], rows, independent, gap)
@@ -395,7 +396,7 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                     work.o[b, c] += work.solution[6 * b - 6 + c]
             put_turned(work.u, work.turn, work.u)
             rounds += 1
-        for _ in range(2 * restoring):
+        for _ in range(2 * moving):
             _put_speeds(model, work)
             solve(model, work, independent, work.bend, _FREE)
             for b in range(1, o.shape[0]):
@@ -406,13 +407,13 @@ def run(model, work, o, u, memory, extra, independent, y, h, coefficients, first
                 for c in range(6):
                     y[n + 6 * b - 6 + c] = work.motion[b, c]
             return GOOD
-        if restoring:
+        if moving:
             _put_rows(model, work)
         for r in range(rows):
             work.bend[r] = model.held[r, 4] - work.bend[r]
         damped = _put_forces(model, work, memory, extra)
         solve(model, work, independent, work.bend, _FORCED)
-        if least < _NEAR:
+        if least < limits[4]:
             for i in range(n + rows):
                 work.found[i] = work.solution[i]
             _put_forces(model, work, memory, extra)
@@ -441,4 +442,4 @@ def run_arguments() -> tuple:
     model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, pairs)
     work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row)
     independent = np.zeros(0, dtype=bool)
-    return model, work, table, stack, row, row, independent, row, 0.0, table, 0, 0, table, row, row
+    return model, work, table, stack, row, row, independent, row, 0.0, table, 0, 0, False, table, row, row
