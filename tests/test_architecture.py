@@ -285,6 +285,7 @@ def test_numba_is_configured_in_one_file_and_llvm_touched_in_two():
         "kernels.jit",
         "kernels.code_cache",
         "kernels.first_use",
+        "kernels.by_address",
         "kernels.control",
         "analysis.time.step_loop",
     }

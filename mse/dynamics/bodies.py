@@ -91,23 +91,25 @@ class Bodies:
             model.factors[terms] = factors[model.scalars[terms]]
             model.held[row, 3:] = rate, acceleration
 
-    def chart(self, state: State, near: float) -> BodiesChart:
-        """Coordinates about the poses of a state; constraints of stages with pivots below ``near`` are restored."""
-        return BodiesChart(self, state, near)
+    def limits(self, near: float) -> np.ndarray:
+        """Limits (5,) of :func:`mse.kernels.multibody.run`, for stages that are restored where pivots are below ``near``."""
+        measure = self.equations.measure
+        return np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS, near])
+
+    def chart(self, state: State, near: float, independent: np.ndarray | None = None) -> BodiesChart:
+        """Coordinates about the poses of a state, with limits as above; which rows (R,) are independent there, if it is known."""
+        return BodiesChart(self, state, near, np.ones(self.held, dtype=bool) if independent is None else independent)
 
 
 class BodiesChart:
     """Coordinates about the poses of a state, with the rows of joints that are independent there."""
 
-    def __init__(self, bodies: Bodies, state: State, near: float):
+    def __init__(self, bodies: Bodies, state: State, near: float, independent: np.ndarray):
         self._bodies, self._state, self.follow = bodies, state, bodies.equations.followed
         self._poses = writable(state.o), writable(state.U)
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
-        self._independent = np.ones(bodies.held, dtype=bool)
         self._extra, self._restoring = np.zeros(6 * len(bodies.model.bodies) + 2), False
-        self._gaps = np.zeros(4)
-        measure = bodies.equations.measure
-        self._limits = np.array([measure.size, CLOSED * measure.outermost, _DEPENDENT, _NO_MASS, near])
+        self._gaps, self._limits, self._independent = np.zeros(4), bodies.limits(near), independent
 
     def rates(
         self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,

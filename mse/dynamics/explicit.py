@@ -2,7 +2,8 @@
 
 After each step the constraints are restored, for positions and for velocities.  What lies between is interpolated (order 7).
 Coefficients and control of the error are those of DOP853 (E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential
-Equations I, 1993, II.5 and II.6).
+Equations I, 1993, II.5 and II.6).  Where nothing but rigid bodies, springs and weights acts, compiled code controls steps, too
+(:mod:`mse.dynamics.compiled_steps`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, BodiesChart, NotElementary
 from .charts import Chart, StepFailed
+from .compiled_steps import CompiledSteps
+from .loops import LoopSteps
 from .moments import MadeLater, Moment, Step
 from .trees import Nodes, TreeSteps
 
@@ -103,7 +106,12 @@ def compile_steps_ahead(equations: Equations) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
     bodies = Bodies.of(equations) if ahead.waits_before_steps() else None
     if bodies is not None:
-        ahead.compile_steps_ahead(ahead.TREES if bodies.alone and Nodes(bodies).found else ahead.BODIES)
+        ahead.compile_steps_ahead(_kernels(bodies, bodies.alone and Nodes(bodies).found))
+
+
+def _kernels(bodies: Bodies, tree: bool) -> str:
+    """The compiled code that makes steps, see :mod:`mse.kernels.ahead`."""
+    return ahead.TREES if tree else ahead.LOOPS if bodies.alone else ahead.BODIES
 
 
 class Stepper:
@@ -114,9 +122,14 @@ class Stepper:
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         self.equations, self.rtol, self._until = equations, rtol, until
         self._bodies, self._pace = Bodies.of(equations), Pace(until)
-        self._tree = TreeSteps.of(self._bodies, rtol, (_SLOW, NOTHING, _TURN, _LEAST, _MOST))
+        constants, dead = (_SLOW, NOTHING, _TURN, _SAFE, _LEAST, _MOST), _dead(rtol)
+        self._near = _NEAR * dead
+        self._compiled: CompiledSteps | None = None
         if self._bodies is not None:
-            ahead.wait_for_steps(ahead.BODIES if self._tree is None else ahead.TREES)
+            tree = TreeSteps.of(self._bodies, rtol, constants)
+            near = self._near, dead, _AT_REST, _ELSEWHERE, _TRIES
+            self._compiled = tree or LoopSteps.of(self._bodies, rtol, constants, near)
+            ahead.wait_for_steps(_kernels(self._bodies, tree is not None))
 
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`StepFailed` where there is none."""
@@ -125,12 +138,12 @@ class Stepper:
     @property
     def leaps(self) -> bool:
         """Whether many steps may be made at once, where nobody has to look at each."""
-        return self._tree is not None and self._until is not None
+        return self._compiled is not None and self._until is not None
 
     def leap(self, begin: Moment, times: np.ndarray) -> Step:
         """Steps in a row, with moments at some of the times (s) ahead; raises as ``step``."""
         try:
-            step, between = self._tree.leap(begin, self._until, times)
+            step, between = self._compiled.leap(begin, self._until, times)
         except NotElementary:
             return self.step(begin)
         for one in pairwise(between):
@@ -138,14 +151,13 @@ class Stepper:
         return step
 
     def _made(self, begin: Moment) -> Step:
-        if self._tree is not None:
+        if self._compiled is not None:
             with suppress(NotElementary):
-                return self._tree.step(begin, self._until)
+                return self._compiled.step(begin, self._until)
         if self._bodies is not None:
             with suppress(NotElementary):
-                return _Steps(
-                    self.equations, self.rtol, begin, self._bodies.chart(begin.state, _NEAR * _dead(self.rtol))
-                ).taken()
+                chart = self._bodies.chart(begin.state, self._near)
+                return _Steps(self.equations, self.rtol, begin, chart).taken()
         return _Steps(self.equations, self.rtol, begin, Chart(self.equations, begin.state)).taken()
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from itertools import count, groupby
+from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -13,20 +11,17 @@ import numpy as np
 from ..kernels import tree_steps
 from ..kernels.joints import ANGLE
 from ..kernels.tree_nodes import WIDTH
-from ..kernels.tree_steps import Method, Passed, Sampled
+from ..kernels.tree_steps import Passed, Sampled
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
-from ..numerics.dop853 import dop853
-from .bodies import LINE, WHOLE, Bodies, NotElementary, Seat
+from .bodies import LINE, WHOLE, Bodies, Seat
 from .charts import StepFailed
+from .compiled_steps import CompiledSteps
 from .elimination import spanned
-from .moments import MadeLater, Moment, Step
+from .moments import Moment
 
 # Turns that a joint leaves, by the measures that it holds beside displacements.  Cardan joints go the way of loops.
 _TURNS = {(5, 6, 7): WELD, (3, 4): HINGE, (): BALL}
-# Steps in one call at the most, and the factor on those of the call before where somebody looks at every step.
-# With 64 and 1,024, and with 2 and 8, tests/dynamics/test_trees.py passes.
-_MOST, _MORE = 256, 4
 # Factor on the step that an error allows.  The error of the worst coordinate varies more than a mean.  Chains of 10 and 50 links
 # (benchmarks/motions.py) repeat 13 to 25 of a hundred trials with 0.9, and 3 to 15 with 0.8: as many trials in all, for errors
 # that are a half to a tenth.
@@ -130,171 +125,49 @@ def _about(own: np.ndarray, at: np.ndarray) -> np.ndarray:
     return np.concatenate([[mass], first - mass * at, moved[_UPPER]])
 
 
-class TreeSteps:
-    """Steps of a tree with a relative tolerance, many of which are made in one call where it is known how far they go."""
+class TreeSteps(CompiledSteps):
+    """Steps of a tree, in coordinates of its joints."""
+
+    complete, failed = True, StepFailed
 
     def __init__(self, bodies: Bodies, nodes: Nodes, rtol: float, constants: tuple[float, ...]):
-        equations = bodies.equations
-        self.equations, self._tree = equations, nodes.tree(bodies)
+        self._tree = nodes.tree(bodies)
         rows = len(self._tree.nodes)
+        *limits, _, least, most = constants
+        super().__init__(bodies.equations, rtol, (*limits, _SAFE, least, most), rows, 2 * nodes.count + 1)
         self._rows = np.zeros((rows, WIDTH))
         remembered = [(*node.remembered, k) for k, node in enumerate(nodes.nodes, 1) if node.remembered is not None]
         self._remembered = [  # group, and arrays of elements, of their numbers and of nodes
             (g, *np.array([rest for _, *rest in own]).T) for g, own in groupby(sorted(remembered), itemgetter(0))
         ]
-        slow, rounding, turn, *factors = constants
-        self._method = Method(
-            np.ascontiguousarray(dop853.A), np.ascontiguousarray(dop853.B), np.array([dop853.E5[:-1], dop853.E3[:-1]]),
-            np.ascontiguousarray(dop853.D),
-            np.array([rtol, equations.measure.size, slow, rounding, turn]), np.array([_SAFE, *factors]),
-        )  # fmt: skip
-        self.dense = np.zeros((7, 2 * nodes.count + 1))
-        self._row: _Row | None = None
-        self._many = 1
 
     @classmethod
-    def of(cls, bodies: Bodies | None, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
+    def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
         """None for a system that is no tree, or on which more acts than gravity and springs and dampers of joints or lines."""
-        if bodies is None or not bodies.alone:
+        if not bodies.alone:
             return None
         nodes = Nodes(bodies)
         return cls(bodies, nodes, rtol, constants) if nodes.found else None
 
-    def step(self, begin: Moment, until: float | None) -> Step:
-        """The step that begins at a moment; NotElementary where a joint has no inertia, StepFailed where there is none."""
-        row = self._row
-        if row is None or begin is not row.next:
-            self._many = 1 if until is None or row is None or begin is not row.last else min(_MORE * self._many, _MOST)
-            row = self._row = self._made(begin, self._many, np.inf if until is None else until, np.zeros(0))
-        return row.step()
+    def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+        return tree_steps.march(self._tree, self._rows, self.method, passed, until, sampled, self.dense)
 
-    def leap(self, begin: Moment, until: float, times: np.ndarray) -> tuple[Step, list[float]]:
-        """Many steps from a moment on, until a time (s), with moments at some of the times (s) ahead, and the times between them.
+    def kept(self) -> tuple[np.ndarray, ...]:
+        return (self.dense.copy(),)
 
-        Raises as ``step``.
-        """
-        return self._made(begin, _MOST, until, times[:_MOST]).leap()
+    def between(self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment, sampled: Sampled) -> None:
+        tree_steps.between(self._tree, self._rows, passed, s, *kept, sampled)
 
-    def _made(self, begin: Moment, many: int, until: float, times: np.ndarray) -> _Row:
-        angles, state = np.zeros(len(self._tree.nodes)), begin.state
+    def angles(self, state: State) -> np.ndarray:
+        """Angles of nodes at a state; only hinges have some."""
+        angles = np.zeros(len(self._tree.nodes))
         for g, elements, numbers, nodes in self._remembered:
             angles[nodes] = state.memory[g][elements, numbers]
-        passed = self.room(many, begin.v)
-        step = begin.step or 0.0
-        firsts = state.o, state.U, begin.v, angles, begin.time, begin.damped, step
-        for own, first in zip(passed, firsts, strict=False):
-            own[0] = first
-        sampled = self.sampled(times, begin.v)
-        made, came, ended = self.march(passed, until, sampled)
-        if not made:
-            raise NotElementary if ended == tree_steps.NO_INERTIA else StepFailed
-        return _Row(self, begin, passed, made, Sampled(*(x[:came] for x in sampled)))
+        return angles
 
-    # -- kernels ----------------------------------------------------------------------------------------------
-    def _places(self, many: int, v: np.ndarray) -> list[np.ndarray]:
-        """Room for so many poses and velocities of bodies, and angles of nodes; the ground does not move."""
-        shapes = (len(v) // 6 + 1, 3), (len(v) // 6 + 1, 3, 3), (len(v),), (len(self._tree.nodes),)
-        out = [np.zeros((many, *shape)) for shape in shapes]
-        out[1][:, 0] = np.eye(3)
-        return out
-
-    def room(self, many: int, v: np.ndarray) -> Passed:
-        """Room for so many steps of a system with velocities v (6 b,)."""
-        rest = (np.zeros(many + 1) for _ in range(3))
-        return Passed(*self._places(many + 1, v), *rest, np.zeros(many), np.zeros(many, dtype=int))
-
-    def sampled(self, times: np.ndarray, v: np.ndarray) -> Sampled:
-        """Room for moments at times (s) of a system with velocities v (6 b,)."""
-        return Sampled(np.array(times), *self._places(len(times), v), np.zeros(len(times)))
-
-    def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        """Steps that begin where the first of ``passed`` does, see :func:`mse.kernels.tree_steps.march`."""
-        return tree_steps.march(self._tree, self._rows, self._method, passed, until, sampled, self.dense)
-
-    def between(self, passed: Passed, s: int, dense: np.ndarray, sampled: Sampled) -> None:
-        """Moments within a step that was made, with the parts of its interpolation."""
-        tree_steps.between(self._tree, self._rows, passed, s, dense, sampled)
-
-    # -- states -----------------------------------------------------------------------------------------------
-    def _state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
-        """The state at poses of bodies, where hinges are on the branches of ``angles``."""
+    def state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
         memory = list(before.memory)
         for g, elements, numbers, nodes in self._remembered:
             memory[g] = memory[g].copy()
             memory[g][elements, numbers] = angles[nodes]
         return State(o, u, before.q, tuple(memory))
-
-    def moment(self, at: Passed | Sampled, k: int, begin: Moment, step: float | None, origin: Callable) -> Moment:
-        """One of the moments that were found, after a begin whose memories it goes on from."""
-        o, u = at.o[k], at.u[k]
-        return MadeLater(
-            (o, u), lambda: self._state(o, u, at.angles[k], begin.state), self.equations.followed, origin,
-            time=at.time.item(k), v=at.v[k], damped=at.damped.item(k), driven=begin.driven, step=step,
-        )  # fmt: skip
-
-
-class _Row(Sequence[Moment]):
-    """Where steps begin that were made in one call; ``next`` is where the next of those begins that are handed out singly."""
-
-    def __init__(self, steps: TreeSteps, begin: Moment, passed: Passed, made: int, sampled: Sampled):
-        self._steps, self._passed, self._made, self._s, self._sampled = steps, passed, made, 0, sampled
-        self._first, self.next = begin, begin
-        self.last: Moment | None = None  # the end of the last step
-
-    def __len__(self) -> int:
-        return self._made
-
-    def __getitem__(self, s: int) -> Moment:
-        s = s % self._made
-        return self._end(s) if s else self._first
-
-    def _end(self, s: int) -> Moment:
-        """The end of so many steps."""
-        return self._steps.moment(self._passed, s, self._first, self._passed.foreseen.item(s), _nothing)
-
-    def step(self) -> Step:
-        """The next of the steps."""
-        s, begin, end = self._s, self.next, self._end(self._s + 1)
-        self._s += 1
-        over = self._s == self._made
-        self.last, self.next = (end, None) if over else (None, end)
-        return Step(begin, end, _Between(self._steps, self._passed, s, begin), self._passed.asked.item(s))
-
-    def leap(self) -> tuple[Step, list[float]]:
-        """All steps as one, and the times (s) between them."""
-        times, sampled = self._passed.time[: self._made + 1].tolist(), self._sampled
-        found = dict(zip(sampled.time.tolist(), count(), strict=False))
-
-        def at(t: float) -> Moment:
-            if (k := found.get(t)) is not None:
-                return self._steps.moment(sampled, k, self._first, None, lambda: self[bisect_left(times, t) - 1])
-            s = bisect_left(times, t) - 1
-            return _Between(self._steps, self._passed, s, self[s])(t)  # there are more in the last step than had room
-
-        evaluations = int(self._passed.asked[: self._made].sum())
-        return Step(self._first, self._end(self._made), at, evaluations, self), times
-
-
-def _nothing() -> None:
-    """The origin of what is not interpolated."""
-
-
-class _Between:
-    """Moments within a step that was made, by interpolation of order 7."""
-
-    def __init__(self, steps: TreeSteps, passed: Passed, s: int, begin: Moment):
-        self._steps, self._passed, self._s, self._begin = steps, passed, s, begin
-        self._dense: np.ndarray | None = None
-
-    def __call__(self, t: float) -> Moment:
-        steps, sampled = self._steps, self._steps.sampled(np.array([t]), self._begin.v)
-        if self._dense is None:
-            # made once more, as a step that is not asked for moments has no interpolation
-            once = Passed(
-                *(x[self._s : self._s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed)
-            )
-            steps.march(once, np.inf, sampled)
-            self._dense = steps.dense.copy()
-        else:
-            steps.between(self._passed, self._s, self._dense, sampled)
-        return steps.moment(sampled, 0, self._begin, None, lambda: self._begin)

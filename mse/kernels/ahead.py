@@ -2,7 +2,7 @@
 
 It leaves the code on disk, which is the same whoever compiles it.  For a first search the second process works from the last
 kernel needed to the first; the first process uses what it finds, and the two meet in the middle.  For a first large motion the
-second process compiles the one long kernel that makes the steps, and the first one waits for it.
+second process compiles the longest of the kernels that make the steps, and the first one waits for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _NICENESS = 5
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({!r})"
 
-SEARCH, BEAMS, TREES, BODIES = "search", "beams", "trees", "bodies"
+SEARCH, BEAMS, TREES, LOOPS, BODIES = "search", "beams", "trees", "loops", "bodies"
 _asked: set[str] = set()  # of these, what this process has begun
 _child: subprocess.Popen | None = None
 _kind = ""  # what that compiles
@@ -67,15 +67,19 @@ def needed(with_beams: bool) -> list[tuple]:
     return out
 
 
-def steps_of(kind: str) -> tuple:
-    """The kernel that makes steps of trees, or of any rigid bodies on joints, and arguments of the right types."""
+def steps_of(kind: str) -> list[tuple]:
+    """The kernels that make steps of rigid bodies on joints, the longest one first, and arguments of the right types.
+
+    Trees have one of their own.  Loops have one that makes many steps, by calls of the one that all other bodies use.
+    """
     if kind == TREES:
         from .tree_steps import march, march_arguments
 
-        return march, march_arguments()
+        return [(march, march_arguments())]
     from .multibody import run, run_arguments
+    from .multibody_steps import march, march_arguments
 
-    return run, run_arguments()
+    return [(run, run_arguments()), (march, march_arguments())][: 2 if kind == LOOPS else 1]
 
 
 def compile_ahead(kernels: Collection) -> None:
@@ -99,7 +103,7 @@ def waits_before_steps() -> bool:
 
 def compile_steps_ahead(kind: str) -> None:
     """Start a second process that compiles the steps of large motions, unless it was done before."""
-    steps, _ = steps_of(kind)
+    (steps, _), *_ = steps_of(kind)
     if kind not in _asked and not on_disk(steps):
         _asked.add(kind)
         _end()  # what a search needs takes less time, and this process compiles it meanwhile
@@ -109,8 +113,9 @@ def compile_steps_ahead(kind: str) -> None:
 def wait_for_steps(kind: str) -> None:
     """Wait for the second process, if it compiles these steps; should it die before, this process compiles them."""
     if _child is not None and _kind == kind:
-        steps, _ = steps_of(kind)
+        (steps, _), *shorter = steps_of(kind)
         with Compiling("large motions", f"kept in {steps._cache.cache_path}"):
+            _compile_missing(shorter)
             _child.wait()
         _end()
 
@@ -155,8 +160,8 @@ def compile_backwards(kind: str) -> None:
     """Run in the second process: compile what is not on disk yet, from the last kernel needed to the first."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it, within a kernel too
-    if kind in (TREES, BODIES):  # for which the first process waits, so that it has the same priority
-        _compile_missing([steps_of(kind)])
+    if kind in (TREES, LOOPS, BODIES):  # for which the first process waits, so that it has the same priority
+        _compile_missing(steps_of(kind)[:1])
         return
     if hasattr(os, "nice"):
         os.nice(_NICENESS)

@@ -11,11 +11,13 @@ both of their bodies, so that their pivots vanish where they depend on other row
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import atan2, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
+from .by_address import address
 from .jit import bare_part, kept, part
 from .multibody_fronts import eliminate, solve
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
@@ -214,6 +216,24 @@ def _put_matrix(model, work, s, inertia):
 
 
 @part
+def _angle(sine, cosine, before):
+    """An angle (rad) less than half a turn from the one before."""
+    value = atan2(sine, cosine)
+    turns = (before - value) / TURN
+    return value + TURN * ((turns + WHOLE) - WHOLE)
+
+
+@part
+def put_angles(model, work, before, after):
+    """Angles (rad) on which springs act, from those before."""
+    holding = model.joints.shape[0] - model.springs.shape[0]
+    for k in range(after.shape[0]):
+        r = model.joints[holding + k, 6]
+        if model.joints[holding + k, 7] - r == 2:
+            after[k] = _angle(work.value[r], work.value[r + 1], before[k])
+
+
+@part
 def _put_forces(model, work, memory, extra):
     """Right sides: weights, forces of inertia, ``extra`` ones, those of springs and dampers of joints; the dampers' power (W)."""
     s, inertia, p, q, across = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
@@ -241,9 +261,7 @@ def _put_forces(model, work, memory, extra):
             cosine = r + 1
             u, t = work.value[r], work.value[cosine]
             square = u * u + t * t
-            value, by_sine, by_cosine = atan2(u, t), t / square, -u / square
-            turns = (memory[k] - value) / TURN
-            value += TURN * ((turns + WHOLE) - WHOLE)
+            value, by_sine, by_cosine = _angle(u, t, memory[k]), t / square, -u / square
         if value == 0.0 and own[1] > 0.0 and model.first_term[r] == model.first_term[r + 1]:
             value = np.nan  # of places that meet, the line has no direction
         rate = 0.0
@@ -443,3 +461,9 @@ def run_arguments() -> tuple:
     work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row)
     independent = np.zeros(0, dtype=bool)
     return model, work, table, stack, row, row, independent, row, 0.0, table, 0, 0, False, table, row, row
+
+
+@lru_cache
+def run_address() -> int:
+    """Where the code of :func:`run` is."""
+    return address(run, run_arguments())

@@ -146,7 +146,7 @@ def _first_length(method, y, tolerances, slopes, h):
 
 
 @bare_part
-def _put_dense(method, y, end, h, slopes, dense):
+def put_dense(method, y, end, h, slopes, dense):
     """The parts (7, 2 n + 1) of the interpolation of order 7 in a step h from y to an end, from the slopes of all stages."""
     for i in range(y.shape[0]):
         change, first = end[i] - y[i], h * slopes[0, i]
@@ -252,7 +252,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
         if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
             if not _put_stages(tree, rows, method, y, h, _STEP, _ALL, slopes, point):
                 return s, m, NO_INERTIA
-            _put_dense(method, y, end, h, slopes, dense)
+            put_dense(method, y, end, h, slopes, dense)
             m = _put_samples(tree, rows, passed, s, y, dense, point, slopes[0], sampled, m)
             if m == sampled.time.shape[0]:
                 return s + 1, m, REACHED

@@ -1,0 +1,195 @@
+"""Steps that compiled code makes, many in one call where it is known how far a run goes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import numpy as np
+
+from ..kernels import tree_steps
+from ..kernels.tree_steps import Method, Passed, Sampled
+from ..model.configuration import State
+from ..numerics.dop853 import dop853
+from .accelerations import Equations
+from .bodies import NotElementary
+from .charts import StepFailed
+from .moments import MadeLater, Moment, Step
+
+# Steps in one call at the most, and the factor on those of the call before where somebody looks at every step.
+# With 64 and 1,024, and with 2 and 8, tests/dynamics/test_trees.py passes.
+_MOST, _MORE = 256, 4
+
+
+class CompiledSteps(ABC):
+    """Steps of a system with a relative tolerance, in so many coordinates, with so many angles that the code follows."""
+
+    complete: bool  # whether elements remember nothing but these angles, so that a moment long before tells the rest
+    failed: type[StepFailed]  # what a step that cannot be made raises, NotElementary where other code may find one
+
+    def __init__(self, equations: Equations, rtol: float, constants: tuple[float, ...], angles: int, coordinates: int):
+        self.equations, self._angles = equations, angles
+        slow, rounding, turn, *factors = constants
+        self.method = Method(
+            np.ascontiguousarray(dop853.A), np.ascontiguousarray(dop853.B), np.array([dop853.E5[:-1], dop853.E3[:-1]]),
+            np.ascontiguousarray(dop853.D),
+            np.array([rtol, equations.measure.size, slow, rounding, turn]), np.array(factors),
+        )  # fmt: skip
+        self.dense = np.zeros((7, coordinates))
+        self._row: _Row | None = None
+        self._many = 1
+
+    @abstractmethod
+    def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+        """Steps that begin where the first of ``passed`` does, see :func:`mse.kernels.tree_steps.march`."""
+
+    @abstractmethod
+    def kept(self) -> tuple[np.ndarray, ...]:
+        """What ``between`` needs of the step with moments that was made last."""
+
+    @abstractmethod
+    def between(self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment, sampled: Sampled) -> None:
+        """The moment within a step from a begin on; ModelError where there is none."""
+
+    @abstractmethod
+    def angles(self, state: State) -> np.ndarray:
+        """The angles at a state."""
+
+    @abstractmethod
+    def state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
+        """The state at poses of bodies and angles, after one whose memories it goes on from."""
+
+    def step(self, begin: Moment, until: float | None) -> Step:
+        """The step that begins at a moment; NotElementary where a joint has no inertia, StepFailed where there is none."""
+        row = self._row
+        if row is None or begin is not row.next:
+            self._many = 1 if until is None or row is None or begin is not row.last else min(_MORE * self._many, _MOST)
+            row = self._row = self._made(begin, self._many, np.inf if until is None else until, np.zeros(0))
+        return row.step()
+
+    def leap(self, begin: Moment, until: float, times: np.ndarray) -> tuple[Step, list[float]]:
+        """Many steps from a moment on, until a time (s), with moments at some of the times (s) ahead, and the times between them.
+
+        Raises as ``step``.
+        """
+        return self._made(begin, _MOST, until, times[:_MOST]).leap()
+
+    def _made(self, begin: Moment, many: int, until: float, times: np.ndarray) -> _Row:
+        state, passed = begin.state, self._room(many, begin.v)
+        step = begin.step or 0.0
+        firsts = state.o, state.U, begin.v, self.angles(state), begin.time, begin.damped, step
+        for own, first in zip(passed, firsts, strict=False):
+            own[0] = first
+        sampled = self.sampled(times, begin.v)
+        made, came, ended = self.march(passed, until, sampled)
+        if not made:
+            raise NotElementary if ended == tree_steps.NO_INERTIA else self.failed
+        return _Row(self, begin, passed, made, Sampled(*(x[:came] for x in sampled)))
+
+    # -- arrays -----------------------------------------------------------------------------------------------
+    def _places(self, many: int, v: np.ndarray) -> list[np.ndarray]:
+        """Room for so many poses and velocities of bodies, and angles; the ground does not move."""
+        shapes = (len(v) // 6 + 1, 3), (len(v) // 6 + 1, 3, 3), (len(v),), (self._angles,)
+        out = [np.zeros((many, *shape)) for shape in shapes]
+        out[1][:, 0] = np.eye(3)
+        return out
+
+    def _room(self, many: int, v: np.ndarray) -> Passed:
+        """Room for so many steps of a system with velocities v (6 b,)."""
+        rest = (np.zeros(many + 1) for _ in range(3))
+        return Passed(*self._places(many + 1, v), *rest, np.zeros(many), np.zeros(many, dtype=int))
+
+    def sampled(self, times: np.ndarray, v: np.ndarray) -> Sampled:
+        """Room for moments at times (s) of a system with velocities v (6 b,)."""
+        return Sampled(np.array(times), *self._places(len(times), v), np.zeros(len(times)))
+
+    def moment(self, at: Passed | Sampled, k: int, before: Moment, step: float | None, origin: Callable) -> Moment:
+        """One of the moments that were found, after one before whose memories it goes on from."""
+        o, u = at.o[k], at.u[k]
+        return MadeLater(
+            (o, u), lambda: self.state(o, u, at.angles[k], before.state), self.equations.followed, origin,
+            time=at.time.item(k), v=at.v[k], damped=at.damped.item(k), driven=before.driven, step=step,
+        )  # fmt: skip
+
+
+class _Row(Sequence[Moment]):
+    """Where steps begin that were made in one call; ``next`` is where the next of those begins that are handed out singly."""
+
+    def __init__(self, steps: CompiledSteps, begin: Moment, passed: Passed, made: int, sampled: Sampled):
+        self._steps, self._passed, self._made, self._s, self._sampled = steps, passed, made, 0, sampled
+        self._known = [begin]  # where memories are followed from step to step, the begins so far
+        self.next: Moment | None = begin
+        self.last: Moment | None = None  # the end of the last step
+
+    def __len__(self) -> int:
+        return self._made
+
+    def __getitem__(self, s: int) -> Moment:
+        return self._at(s % self._made)
+
+    def _at(self, s: int) -> Moment:
+        """The moment after so many steps."""
+        known, passed = self._known, self._passed
+        if s == 0:
+            return known[0]
+        if self._steps.complete:
+            return self._steps.moment(passed, s, known[0], passed.foreseen.item(s), _nothing)
+        for k in range(len(known), s + 1):
+            _ = known[-1].state  # one after the other: asked for at the end, each would wait for the one before
+            known.append(self._steps.moment(passed, k, known[-1], passed.foreseen.item(k), _nothing))
+        return known[s]
+
+    def step(self) -> Step:
+        """The next of the steps."""
+        s, begin, end = self._s, self.next, self._at(self._s + 1)
+        self._s += 1
+        over = self._s == self._made
+        self.last, self.next = (end, None) if over else (None, end)
+        return Step(begin, end, _Between(self._steps, self._passed, s, begin), self._passed.asked.item(s))
+
+    def leap(self) -> tuple[Step, list[float]]:
+        """All steps as one, and the times (s) between them."""
+        times, sampled = self._passed.time[: self._made + 1].tolist(), self._sampled
+        found = dict(zip(sampled.time.tolist(), count(), strict=False))
+
+        def begin(t: float) -> Moment:
+            return self[bisect_left(times, t) - 1]
+
+        def at(t: float) -> Moment:
+            if (k := found.get(t)) is not None:
+                before = self._known[0] if self._steps.complete else begin(t)
+                return self._steps.moment(sampled, k, before, None, lambda: begin(t))
+            s = bisect_left(times, t) - 1
+            return _Between(self._steps, self._passed, s, self[s])(t)  # there are more in the last step than had room
+
+        evaluations = int(self._passed.asked[: self._made].sum())
+        return Step(self[0], self._at(self._made), at, evaluations, self), times
+
+
+def _nothing() -> None:
+    """The origin of what is not interpolated."""
+
+
+class _Between:
+    """Moments within a step that was made, by interpolation of order 7."""
+
+    def __init__(self, steps: CompiledSteps, passed: Passed, s: int, begin: Moment):
+        self._steps, self._passed, self._s, self._begin = steps, passed, s, begin
+        self._kept: tuple[np.ndarray, ...] | None = None
+
+    def __call__(self, t: float) -> Moment:
+        steps, sampled, came = self._steps, self._steps.sampled(np.array([t]), self._begin.v), 0
+        if self._kept is None:
+            # made once more, as a step that is not asked for moments has no interpolation
+            once = Passed(
+                *(x[self._s : self._s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed)
+            )
+            _, came, ended = steps.march(once, np.inf, sampled)
+            if ended == tree_steps.NO_INERTIA:
+                raise StepFailed
+            self._kept = steps.kept()
+        if not came:
+            steps.between(self._passed, self._s, self._kept, self._begin, sampled)
+        return steps.moment(sampled, 0, self._begin, None, lambda: self._begin)

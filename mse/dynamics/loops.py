@@ -1,0 +1,58 @@
+"""Steps of rigid bodies on joints that close loops; compiled in :mod:`mse.kernels.multibody_steps`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import multibody, multibody_steps
+from ..kernels.multibody_steps import Rules
+from ..kernels.tree_steps import Passed, Sampled
+from ..model.configuration import State
+from ..model.joint_assembly import OPEN
+from .bodies import Bodies, NotElementary
+from .compiled_steps import CompiledSteps
+from .moments import Moment
+
+
+class LoopSteps(CompiledSteps):
+    """Steps of bodies, in coordinates of charts about their poses at the begin of each."""
+
+    complete, failed = False, NotElementary
+
+    def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]):
+        equations, n = bodies.equations, bodies.equations.size
+        super().__init__(equations, rtol, constants, len(bodies.followed), 2 * n + 2)
+        self._bodies, rows, restored = bodies, bodies.held, near[0]
+        self._rules = Rules(
+            equations.measure.metric, bodies.limits(restored), np.array([OPEN * equations.measure.outermost, *near[1:]]),
+            np.zeros(5), np.ones(rows, dtype=bool), np.ones(rows, dtype=bool), np.zeros(n + 2),
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]) -> LoopSteps | None:
+        """None for a system on which more acts than gravity and springs and dampers of joints or lines, or that is driven."""
+        return cls(bodies, rtol, constants, near) if bodies.alone else None
+
+    def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+        b = self._bodies
+        return multibody_steps.march(
+            multibody.run_address(), b.model, b.work, self.method, self._rules, passed, until, sampled, self.dense
+        )
+
+    def kept(self) -> tuple[np.ndarray, ...]:
+        return self.dense.copy(), self._rules.independent.copy()
+
+    def between(self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment, sampled: Sampled) -> None:
+        (t,), (dense, independent), n = sampled.time.tolist(), kept, len(begin.v)
+        y, x, way = np.concatenate([np.zeros(n), begin.v, [begin.damped, 0.0]]), (t - begin.time) / passed.made[s], 0.0
+        for j in range(6, -1, -1):
+            way = (way + dense[j]) * (1.0 - x if j % 2 else x)
+        y = y + way
+        found = self._bodies.chart(begin.state, 0.0, independent).settled(y, t)
+        sampled.o[0], sampled.u[0], sampled.v[0], sampled.damped[0] = found.state.o, found.state.U, found.v, y[2 * n]
+
+    def angles(self, state: State) -> np.ndarray:
+        return np.array([state.memory[g][k, r] for g, k, r in self._bodies.followed])
+
+    def state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
+        return before._replace(o=o, U=u)

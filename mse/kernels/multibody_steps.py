@@ -1,0 +1,263 @@
+"""Steps of rigid bodies on joints that close loops by the method of order 8 of Dormand and Prince, many in one call.
+
+They are those of :mod:`mse.dynamics.explicit`, which makes them where forces or motions are given.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from .by_address import called
+from .jit import bare_part, kept
+from .multibody import GOOD, NEAR, put_angles, run_arguments
+from .tree_steps import FAILED, NO_INERTIA, REACHED, Method, Passed, Sampled, put_dense
+
+
+class Rules(NamedTuple):
+    """How steps of bodies are judged: ``metric`` (n,) makes velocities of coordinates to speeds (m/s).
+
+    ``limits`` (5,) are those of :func:`mse.kernels.multibody.run`.  ``apart`` (5,) are the distance (m) by which rows may stay
+    open, the pivot below which rounding denies the tolerance, sizes a second below which speeds are rest, and by which factor and
+    how often a step is made shorter where that pivot shows.  The rest is room: for the gaps (4,) of ``run`` and whether
+    constraints of stages are restored, which rows are independent (R,), the same where constraints are restored, and further
+    forces (n + 2,), of which there are none.
+    """
+
+    metric: np.ndarray
+    limits: np.ndarray
+    apart: np.ndarray
+    gaps: np.ndarray
+    independent: np.ndarray
+    loose: np.ndarray
+    extra: np.ndarray
+
+
+@bare_part
+def _put_tolerances(method, rules, y, slope, tolerances):
+    """Absolute tolerances (2 n,) of coordinates and velocities; the speed (m/s) of what moves fastest, or soon will."""
+    n, size, fastest, pull = rules.metric.shape[0], method.limits[1], 0.0, 0.0
+    for i in range(n):
+        fastest, pull = max(fastest, rules.metric[i] * abs(y[n + i])), max(pull, rules.metric[i] * abs(slope[n + i]))
+    speed = max(fastest, sqrt(size * pull))
+    if not speed > rules.apart[2] * size:
+        speed = size
+    for i in range(n):
+        tolerances[i] = method.limits[0] * size / rules.metric[i]
+        tolerances[n + i] = method.limits[0] * method.limits[2] * speed / rules.metric[i]
+    return speed
+
+
+@bare_part
+def _scale(method, tolerances, y, end, i):
+    return tolerances[i] + method.limits[0] * max(abs(y[i]), abs(end[i]))
+
+
+@bare_part
+def _error(method, y, end, h, slopes, tolerances):
+    """The error of a step in tolerances, as Hairer's DOP853 estimates it."""
+    fifth = third = 0.0
+    for i in range(tolerances.shape[0]):
+        a = b = 0.0
+        for s in range(12):
+            a += method.errors[0, s] * slopes[s, i]
+            b += method.errors[1, s] * slopes[s, i]
+        scale = _scale(method, tolerances, y, end, i)
+        fifth, third = fifth + (a / scale) ** 2, third + (b / scale) ** 2
+    total = fifth + 0.01 * third
+    if not total < np.inf:
+        return np.inf
+    return h * fifth / sqrt(total * y.shape[0]) if total > 0.0 else 0.0
+
+
+@bare_part
+def _mean(method, y, x, share, less, tolerances):
+    """Root mean square of x, less a share of another, in tolerances at y."""
+    total = 0.0
+    for i in range(tolerances.shape[0]):
+        total += ((x[i] - share * less[i]) / _scale(method, tolerances, y, y, i)) ** 2
+    return sqrt(total / y.shape[0])
+
+
+@bare_part
+def _longest(y, turn):
+    """The length of a step in which no body turns further than that (rad) about an axis."""
+    n, fastest = (y.shape[0] - 2) // 2, 0.0
+    for i in range(n + 3, 2 * n, 6):
+        fastest = max(fastest, abs(y[i]), abs(y[i + 1]), abs(y[i + 2]))
+    return turn / fastest if fastest > 0.0 else np.inf
+
+
+@bare_part
+def _asked(own, begin, method, y, h, first, last, slopes):
+    """Whether slopes of some stages are found; where one is near to a dead point, constraints are restored in all of a step."""
+    run, model, work, rules = own
+    gaps, found = rules.gaps, NEAR
+    if first <= 1:
+        gaps[4] = 0.0
+    while found == NEAR:
+        gaps[3], restoring = 1.0, gaps[4] > 0.0
+        place = y, h, method.weights, first, last, restoring
+        found = called(run, (model, work, *begin, rules.extra, rules.independent, *place, slopes, rules.limits, gaps))
+        if found == NEAR:
+            gaps[4] = 1.0
+    return found == GOOD
+
+
+@bare_part
+def _settled(own, begin, method, y, slopes, to):
+    """Whether constraints are restored at y, where velocities change, too; poses of bodies and angles there."""
+    run, model, work, rules = own
+    for r in range(rules.loose.shape[0]):
+        rules.loose[r] = rules.independent[r]
+    rules.gaps[3] = 1.0
+    place = y, 0.0, method.weights, 0, 0, True
+    found = called(run, (model, work, *begin, rules.extra, rules.loose, *place, slopes, rules.limits, rules.gaps))
+    if found != GOOD or not rules.gaps[2] <= rules.apart[0]:
+        return False
+    for b in range(1, work.o.shape[0]):
+        for i in range(3):
+            to[0][b, i] = work.o[b, i]
+            for j in range(3):
+                to[1][b, i, j] = work.u[b, i, j]
+    put_angles(model, work, begin[2], to[2])
+    return True
+
+
+@bare_part
+def _first_length(own, begin, method, y, tolerances, slopes, longest):
+    """The length of a first step, from the sizes of rates and of their change (Hairer, II.4); negative where there is none."""
+    rate, near = _mean(method, y, slopes[0], 0.0, slopes[0], tolerances), _mean(method, y, y, 0.0, y, tolerances)
+    h = min(1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate, longest)
+    if not _asked(own, begin, method, y, h / method.weights[1, 0], 1, 2, slopes):
+        return -1.0
+    rate = max(rate, _mean(method, y, slopes[1], 1.0, slopes[0], tolerances) / h)
+    return min(100.0 * h, max(1e-6, 1e-3 * h) if rate <= 1e-15 else (0.01 / rate) ** 0.125)
+
+
+@bare_part
+def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
+    """The longest step, of at least the second and at first the first of some lengths (s), that keeps the tolerance.
+
+    Gives its length, that of the next one, how often it was tried, and REACHED or why there is none.  Coordinates at the end are
+    put to both of the ``ends``, in the second with restored constraints, and poses and angles there ``to`` where they are kept.
+    """
+    rules, (h, shortest), (end, point), tried = own[3], lengths, ends, 0
+    safe, least, follows, near, at_ends, whole = method.factors[0], method.factors[1], method.factors[2], 0, 0, 0.0
+    while True:
+        h = max(h, shortest)
+        if not _asked(own, begin, method, y, h, 1, 12, slopes):
+            return h, h, tried, NO_INERTIA
+        tried += 1
+        dead = rules.gaps[3] < rules.apart[1]
+        for i in range(y.shape[0]):
+            x = 0.0
+            for j in range(12):
+                x += method.last[j] * slopes[j, i]
+            end[i] = point[i] = y[i] + h * x
+        error = _error(method, y, end, h, slopes, tolerances)
+        change = min(method.factors[2], safe * error**-0.125) if error > 0.0 else method.factors[2]
+        if not error < 1.0 and dead and near < rules.apart[4]:
+            h, near = rules.apart[3] * h, near + 1
+            continue
+        shorter = max(least, change) if change < 1.0 else least
+        if error < 1.0:
+            shorter = least  # a shorter step may be nearer to where joints close
+            if _settled(own, begin, method, point, slopes, to):
+                if rules.gaps[3] < rules.apart[1] and at_ends <= rules.apart[4]:
+                    whole = whole if at_ends else h
+                    h, at_ends = rules.apart[3] * h if at_ends < rules.apart[4] else whole, at_ends + 1
+                    continue
+                # what constraints had to correct is an error, too, which the method's own estimate may miss
+                apart = max(rules.gaps[0] / method.limits[1], rules.gaps[1] / speed) / method.limits[0]
+                closer = safe * apart**-0.125 if apart > 0.0 else change
+                if apart <= 1.0:
+                    return h, h * min(follows, change, closer), tried, REACHED
+                shorter = max(least, closer)
+        if h <= shortest or not h > 0.0:
+            return h, h, tried, FAILED
+        h, follows = h * shorter, 1.0
+
+
+@bare_part
+def _put_samples(own, begin, method, passed, s, ends, y, slopes, sampled, dense, m):
+    """Moments from the number m on within a step; the number of the one that follows, and REACHED or why one is missing."""
+    if m == sampled.time.shape[0] or sampled.time[m] > passed.time[s + 1]:
+        return m, REACHED
+    h, (end, point) = passed.made[s], ends
+    if not _asked(own, begin, method, y, h, 12, 16, slopes):
+        return m, NO_INERTIA
+    put_dense(method, y, end, h, slopes, dense)
+    while m < sampled.time.shape[0] and sampled.time[m] <= passed.time[s + 1]:
+        x = (sampled.time[m] - passed.time[s]) / h
+        for i in range(y.shape[0]):
+            z = 0.0
+            for j in range(6, -1, -1):
+                z = (z + dense[j, i]) * (1.0 - x if j % 2 else x)
+            point[i] = y[i] + z
+        if not _settled(own, begin, method, point, slopes, (sampled.o[m], sampled.u[m], sampled.angles[m])):
+            return m, FAILED
+        _put_velocities(point, sampled.v[m], sampled.damped, m)
+        m += 1
+    return m, REACHED
+
+
+@bare_part
+def _put_velocities(y, v, damped, at):
+    """Velocities (n,), and the works of dampers at a place, from the coordinates of a step."""
+    for i in range(v.shape[0]):
+        v[i] = y[v.shape[0] + i]
+    damped[at] = y[2 * v.shape[0]]
+
+
+@kept(nogil=True, error_model="numpy")
+def march(run, model, work, method, rules, passed, until, sampled, dense):
+    """See :func:`mse.kernels.tree_steps.march`; ``run`` is an address, and the angles are those on which springs act."""
+    n, size, m, own = rules.metric.shape[0], dense.shape[1], np.int64(0), (run, model, work, rules)
+    y, slopes, tolerances, ends = (
+        np.zeros(size),
+        np.zeros((16, size)),
+        np.zeros(2 * n),
+        (np.zeros(size), np.zeros(size)),
+    )
+    for s in range(passed.made.shape[0]):
+        time, begin = passed.time[s], (passed.o[s], passed.u[s], passed.angles[s])
+        if time >= until:
+            return s, m, REACHED
+        for i in range(n):
+            y[i], y[n + i] = 0.0, passed.v[s, i]
+        y[2 * n] = passed.damped[s]
+        if not _asked(own, begin, method, y, 0.0, 0, 1, slopes):
+            return s, m, NO_INERTIA
+        speed = _put_tolerances(method, rules, y, slopes[0], tolerances)
+        h, longest, first = passed.foreseen[s], _longest(y, method.limits[4]), passed.foreseen[s] == 0.0
+        if first:
+            h = _first_length(own, begin, method, y, tolerances, slopes, longest)
+            if h < 0.0:
+                return s, m, NO_INERTIA
+        lengths = min(h, longest), method.limits[3] * max(method.limits[1] / speed, abs(time))
+        to = passed.o[s + 1], passed.u[s + 1], passed.angles[s + 1]
+        h, follows, tried, ended = _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to)
+        if ended != REACHED:
+            return s, m, ended
+        _put_velocities(ends[1], passed.v[s + 1], passed.damped, s + 1)
+        passed.time[s + 1], passed.made[s], passed.foreseen[s + 1] = time + h, h, follows
+        passed.asked[s] = 1 + first + 11 * tried
+        m, ended = _put_samples(own, begin, method, passed, s, ends, y, slopes, sampled, dense, m)
+        if ended != REACHED:
+            return s, m, ended
+        if 0 < m == sampled.time.shape[0]:
+            return s + 1, m, REACHED
+    return passed.made.shape[0], m, REACHED
+
+
+def march_arguments() -> tuple:
+    """Arguments of :func:`march` of the right types, to compile it."""
+    row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
+    model, work, *_, independent = run_arguments()[:7]
+    passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
+    rules = Rules(row, row, row, row, independent, independent, row)
+    sampled = Sampled(row, stack, blocks, table, table, row)
+    return 0, model, work, Method(table, row, table, table, row, row), rules, passed, 0.0, sampled, table

@@ -1,0 +1,92 @@
+"""Loops in compiled steps: the same to the bit where runs are cut or looked at, and as steps that Python controls."""
+
+import numpy as np
+import pytest
+import textbook as book
+
+import mse
+from mse import Pose
+from mse.dynamics import explicit
+from mse.dynamics.loops import LoopSteps
+
+
+def linkage():
+    """A crank that turns with a spring beyond whole turns, a damped hinge, and a spring along a line."""
+    s = mse.MSystem("linkage", gravity=(0, 0, -9.81))
+    ends = {"in": Pose.dx(-0.5), "out": Pose.dx(0.5)}
+    crank, rocker = (
+        s.add(mse.RigidBody(name, mass=1.0, inertia=(0.01, 0.1, 0.1), at=at, frames=ends))
+        for name, at in (("crank", Pose.dx(0.5)), ("rocker", Pose.dx(3.0)))
+    )
+    longer = {"in": Pose.dx(-0.75), "out": Pose.dx(0.75)}
+    coupler = s.add(mse.RigidBody("coupler", mass=0.5, inertia=(0.01, 0.2, 0.2), at=Pose.dx(1.75), frames=longer))
+    drive = mse.Revolute("drive", axis=(0, 1, 0), stiffness=0.2, rest=12.0)
+    s.add(drive, between=(crank.frame("in"), s.ground))
+    s.add(mse.Revolute("knee", axis=(0, 1, 0), damping=0.05), between=(crank.frame("out"), coupler.frame("in")))
+    s.add(mse.Revolute("wrist", axis=(0, 1, 0)), between=(coupler.frame("out"), rocker.frame("in")))
+    slide = s.add(mse.Prismatic("slide", axis=(1, 0, 0), stiffness=2.0))
+    s.add(mse.Spring("line", length=0.4, stiffness=3.0, damping=0.1), between=(rocker, s.ground))
+    s.clamp(rocker.frame("out"), slide.frame(0))
+    s.clamp(s.ground, slide.frame(1), Pose.dx(3.5))
+    return s
+
+
+def run(system=None, **more):
+    own = {"duration": 3.0, "dt": 0.5, "initial": {"drive.angle'": 9.0}, "rtol": 1e-8, "progress": False}
+    return (system or linkage()).simulate(**own | more)
+
+
+def test_steps_are_those_that_python_controls(monkeypatch):
+    taken, leap = [], LoopSteps.leap
+
+    def counted(*given):
+        found = leap(*given)
+        taken.append(len(found[0].begins))
+        return found
+
+    monkeypatch.setattr(LoopSteps, "leap", counted)
+    motion = run()
+    assert sum(taken) == motion.steps
+    assert motion["drive.angle"].max() - motion["drive.angle"].min() > 2 * np.pi
+    assert np.abs(motion.energy["unaccounted"]).max() < 2e-6
+    monkeypatch.setattr(explicit.LoopSteps, "of", lambda *given: None)
+    single = run()
+    assert sum(taken) == motion.steps == single.steps
+    assert motion.evaluations == single.evaluations
+    assert np.abs(motion.values - single.values).max() < 1e-11
+    assert motion.energy["damped"] == pytest.approx(single.energy["damped"], abs=1e-9)
+
+
+def test_runs_do_not_depend_on_samples_cuts_or_looks():
+    system = linkage()
+    whole, finer = run(system), run(system, dt=0.125)
+    assert np.array_equal(whole.values, finer.values[::4])
+    first = run(system, duration=1.0)
+    rest = system.simulate(duration=2.0, dt=0.5, start=first.final_state, rtol=1e-8, progress=False)
+    assert np.array_equal(rest.values, whole.values[2:])
+    looked_at = run(system, crossings={"drive.angle": 100.0})
+    assert np.array_equal(looked_at.values, whole.values)
+    assert looked_at.evaluations == whole.evaluations
+    assert whole.at(0.625).joint_coordinates["drive.angle"] == finer["drive.angle"][5]
+    assert looked_at.at(0.625).joint_coordinates["drive.angle"] == finer["drive.angle"][5]
+
+
+def test_a_step_may_have_more_samples_than_are_made_at_once():
+    few, many = (run(duration=0.75, dt=dt, rtol=1e-4) for dt in (0.75, 0.75 / 4096))
+    assert 256 * few.steps < 4096
+    assert many.steps == few.steps
+    assert np.array_equal(many.values[-1], few.values[-1])
+    o, _ = many.poses("rocker.center")
+    assert np.abs(np.diff(o[:, 0], 3)).max() < 1e-6  # neighbours were found in both ways
+    assert np.array_equal(o[3], many.at(0.75 * 3 / 4096).poses["rocker.center"].o)
+
+
+def test_a_row_of_many_steps_has_the_memories_of_each():
+    """The drive turns 40 times; each begin of a step knows how often it has."""
+    motion = book.four_bars(1).simulate(
+        duration=20.0, dt=20.0, initial={f"low{k}.angle'": 15.0 for k in range(2)}, rtol=1e-6, progress=False
+    )
+    assert motion.steps > 100
+    assert motion["low0.angle"][-1] > 80 * np.pi
+    assert motion["low0.angle"][-1] == pytest.approx(motion["low1.angle"][-1], abs=1e-9)
+    assert motion.at(10.0).joint_coordinates["low0.angle"] == pytest.approx(0.5 * motion["low0.angle"][-1], rel=0.01)

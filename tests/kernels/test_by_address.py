@@ -1,0 +1,44 @@
+"""Kernels that are called by their address."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mse.kernels.by_address import address, called
+from mse.kernels.jit import kept
+
+
+@kept()
+def inner(row, k):
+    if k >= row.shape[0]:
+        raise IndexError("too far")
+    row[k] += 1.5
+    return k + 1
+
+
+@kept()
+def outer(at, row, k):
+    return 10 * called(at, (row, k))
+
+
+ARGUMENTS = np.zeros(3), 0
+
+
+def test_a_kernel_is_called_and_changes_its_arguments():
+    row = np.zeros(3)
+    assert outer(address(inner, ARGUMENTS), row, 2) == 30
+    np.testing.assert_array_equal(row, [0, 0, 1.5])
+
+
+def test_what_it_raises_comes_through():
+    with pytest.raises(IndexError, match="too far"):
+        outer(address(inner, ARGUMENTS), np.zeros(3), 3)
+
+
+def test_without_compiling_it_is_a_plain_call():
+    code = "import test_by_address as t; t.test_a_kernel_is_called_and_changes_its_arguments()"
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=env, cwd=os.path.dirname(__file__))
