@@ -98,18 +98,17 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def most_in_memory(each: float) -> int:
-    """How many results of ``each`` bytes fit into the free memory."""
-    return int(min(_SHARE * free_memory() / each, 1e300))
+def refuse_beyond_memory(name: str, size: float, what: str, remedy: str, each: float = 1.0) -> None:
+    """ModelError if ``size`` bytes do not fit into the free memory; ``what`` is a text such as "40 steps need {}".
 
-
-def refuse_beyond_memory(name: str, size: float, what: str, remedy: str) -> None:
-    """ModelError if ``size`` bytes do not fit into the free memory; ``what`` is a text such as "40 steps need {}"."""
+    In the ``remedy``, {} is how many results of ``each`` so many bytes fit.
+    """
     if size <= ALWAYS_FREE:
         return
     free = free_memory()
     if size > _SHARE * free:
         raise ModelError(
             f"{name}: {what.format(f'{size / 1e9:.3g} GB')}; expected at most "
-            f"{_SHARE * free / 1e9:.3g} GB, {100 * _SHARE:g} % of the free memory; {remedy}"
+            f"{_SHARE * free / 1e9:.3g} GB, {100 * _SHARE:g} % of the free memory; "
+            f"{remedy.replace('{}', f'{int(_SHARE * free / each):,}')}"
         )

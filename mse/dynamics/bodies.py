@@ -38,7 +38,9 @@ class NotElementary(StepFailed):
 class Bodies:
     """A system of rigid bodies on joints as arrays, with room to evaluate it in."""
 
-    def __init__(self, equations: Equations, model: Model, holding: list[Seat], measuring: list[Seat]):
+    def __init__(
+        self, equations: Equations, model: Model, own: list[Group], holding: list[Seat], measuring: list[Seat]
+    ):
         self.equations, self.model, self.holding, self.measuring = equations, model, holding, measuring
         self.followed = [(*m.joint, m.angle) for m in measuring if m.code != LINE]  # behind them are the lines
         bodies, rows = len(model.bodies), len(model.held)
@@ -50,9 +52,8 @@ class Bodies:
             6 * bodies + rows, 12 * bodies + 2,
         )  # fmt: skip
         self.work = Work(*map(np.zeros, shapes))
-        own = {id(g) for g in _own_groups(equations)}
-        self.groups = [g for g in equations.assembly.groups if id(g) not in own]
-        self.parts = [p for p in equations.parts if p.has_damping and id(p.group) not in own]
+        self.groups = [g for g in equations.assembly.groups if g not in own]
+        self.parts = [p for p in equations.parts if p.has_damping and p.group not in own]
         self.drives = _drives(holding)
         self.forced = bool(self.groups or self.parts or set(equations.inputs.names) - set(equations.inputs.motors))
         self.alone = not (self.forced or self.drives)
@@ -71,13 +72,13 @@ class Bodies:
                 return None
         if any(g.constraint_count and g.cls.constraint_kernel is not joints.joint_constraints for g in assembly.groups):
             return None
-        found = _seats(equations)
+        own = _own_groups(equations)
+        found = _seats(equations, own)
         if found is None:
             return None
-        holding, measuring = found
-        model = _model(equations, holding, measuring)
+        model = _model(equations, own, *found)
         # numba compiles for each layout of arrays
-        return cls(equations, Model(*map(np.ascontiguousarray, model)), holding, measuring)
+        return cls(equations, Model(*map(np.ascontiguousarray, model)), own, *found)
 
     def drive(self, time: float) -> None:
         """Hold joints where they are driven to at a time (s), with rates and accelerations."""
@@ -250,9 +251,9 @@ def _held(own: np.ndarray) -> tuple[list[float], list[int]]:
     return own[joints.TARGET : joints.TARGET + count].tolist(), codes.tolist()
 
 
-def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
+def _seats(equations: Equations, own_groups: list[Group]) -> tuple[list[Seat], list[Seat]] | None:
     """Joints that hold, and what springs and dampers measure, lines last; None if what one holds is no displacement or sine."""
-    t, holding, measuring, lines, own_groups = equations.topology, [], [], [], _own_groups(equations)
+    t, holding, measuring, lines = equations.topology, [], [], []
     motors = set(equations.inputs.motors.values())
     for g in equations.assembly.groups:
         if g in own_groups and g.cls.kernel is springs.spring:
@@ -292,7 +293,7 @@ def _seats(equations: Equations) -> tuple[list[Seat], list[Seat]] | None:
     return holding, measuring + lines
 
 
-def _model(equations: Equations, holding: list[Seat], measuring: list[Seat]) -> Model:
+def _model(equations: Equations, own_groups: list[Group], holding: list[Seat], measuring: list[Seat]) -> Model:
     bodies, seats = equations.topology.units - 1, holding + measuring
     pairs = np.array([s.bodies for s in seats], dtype=int).reshape(-1, 2)
     places = np.array([s.places for s in seats]).reshape(-1, 2, 4, 3)
@@ -301,7 +302,7 @@ def _model(equations: Equations, holding: list[Seat], measuring: list[Seat]) -> 
     row, scalars = np.nonzero(factors)
     first = np.cumsum([0, *(len(s.rows) for s in seats)])
     own = _masses(equations)
-    points = _points(equations, own, seats)
+    points = _points(equations, own_groups, own, seats)
     # nothing turns points, so inertia that is the same about all axes changes no motion; without any, elimination fails
     own[points, 4:] += own[points, :1] * equations.measure.size**2 * np.eye(3).ravel()
     found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1])
@@ -342,7 +343,7 @@ def _masses(equations: Equations) -> np.ndarray:
     return out[1:]
 
 
-def _points(equations: Equations, own: np.ndarray, seats: list[Seat]) -> np.ndarray:
+def _points(equations: Equations, own_groups: list[Group], own: np.ndarray, seats: list[Seat]) -> np.ndarray:
     """Which bodies (b,) are points: without inertia about their center of mass, and all forces on them act there."""
     t, (mass, first) = equations.topology, (own[:, 0], own[:, 1:4])
     center = np.divide(first, mass[:, None], out=np.zeros_like(first), where=mass[:, None] > 0.0)
@@ -354,7 +355,6 @@ def _points(equations: Equations, own: np.ndarray, seats: list[Seat]) -> np.ndar
             pulled += zip(s.bodies.tolist(), s.places[:, 0], strict=True)
         elif s.code != LINE:  # these are among the springs below
             turned |= {*s.bodies.tolist()}
-    own_groups = _own_groups(equations)
     # classes that only damp are in no assembly
     for g in (*equations.assembly.groups, *(p.group for p in equations.parts if p.has_damping)):
         if g.cls.kernel is springs.spring:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import pairwise
 
 import numpy as np
 
@@ -87,19 +86,25 @@ class Pace:
 
     def kept(self, step: Step) -> Step:
         """A step that was made; :class:`StepFailed` if it is one of too many short ones."""
-        self.keep(step.begin.time, step.end.time)
+        self.keep([step.begin.time, step.end.time])
         return step
 
-    def keep(self, begin: float, end: float) -> None:
-        """The same for a step between two times (s)."""
-        h = end - begin
-        short = self._until is not None and (self._until - end) > _HOPELESS * h
-        if short and self._short and h < 2.0 * self._first:
-            self._short += 1
-        else:
-            self._short, self._first = int(short), h
-        if self._short > _IN_A_ROW:
-            raise StepFailed
+    def keep(self, times: list[float]) -> None:
+        """The same for steps between times (s)."""
+        if self._until is None:
+            return
+        h = np.diff(times)
+        short = self._until - np.array(times[1:]) > _HOPELESS * h
+        if not short.any():
+            self._short = 0
+            return
+        for one, length in zip(short.tolist(), h.tolist(), strict=True):
+            if one and self._short and length < 2.0 * self._first:
+                self._short += 1
+            else:
+                self._short, self._first = int(one), length
+            if self._short > _IN_A_ROW:
+                raise StepFailed
 
 
 def compile_steps_ahead(equations: Equations) -> None:
@@ -146,8 +151,7 @@ class Stepper:
             step, between = self._compiled.leap(begin, self._until, times)
         except NotElementary:
             return self.step(begin)
-        for one in pairwise(between):
-            self._pace.keep(*one)
+        self._pace.keep(between)
         return step
 
     def _made(self, begin: Moment) -> Step:

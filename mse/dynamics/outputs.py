@@ -75,7 +75,8 @@ class Outputs:
 
     def at(self, moment: Moment, numbers: np.ndarray) -> np.ndarray:
         """Outputs at a moment, by their numbers."""
-        return self.over_time([moment], [self.single(moment, numbers[numbers >= self._of_joints])], numbers)[0]
+        singly = numbers[numbers >= self._of_joints]
+        return self.over_time([moment], [self.single(moment, singly)] if len(singly) else [], numbers)[0]
 
     def over_time(self, moments: Sequence[Moment], single: Sequence[np.ndarray], numbers: np.ndarray) -> np.ndarray:
         """Outputs (t, k) at moments by their numbers; ``single`` has what :meth:`single` gives for each moment."""
@@ -88,8 +89,6 @@ class Outputs:
 
     def single(self, moment: Moment, numbers: np.ndarray) -> np.ndarray:
         """Outputs at a moment by their numbers, none of which is a coordinate of a joint or its rate."""
-        if not len(numbers):
-            return np.zeros(0)
         here, found = self.equations.evaluation(moment.state, moment.time), []
         if self._measures:
             found += [x for _, _, x in readings(self.equations.topology, here.configuration)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from ..analysis.resources import most_in_memory, refuse_beyond_memory
+from ..analysis.resources import refuse_beyond_memory
 from ..analysis.time.recording import Recording
 from ..analysis.time.response import Crossing, TimeResponse
 from ..analysis.time.simulate import checked_times
@@ -102,7 +102,7 @@ def simulate(
         if record is None:  # before times are made and inputs are read at them
             refuse_beyond_memory(
                 system.label, (steps + 1) * each, f"{asked_for}, which need {{}} for outputs and poses",
-                f"take at most {most_in_memory(each):,} samples by a larger dt, or record='run.npy' to keep outputs on disk",
+                "take at most {} samples by a larger dt, or record='run.npy' to keep outputs on disk", each,
             )  # fmt: skip
         first, before = _grid(start.time if isinstance(start, MotionState) else 0.0, dt)
         times = first + (before + np.arange(steps + 1)) * dt
@@ -229,7 +229,7 @@ class Run:
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
         self._since = perf_counter()
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
-        switches = self.switches
+        switches, ahead = self.switches, times.tolist()
         jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None), times)
         self.locking = Locking(self.equations, float(times[0]), float(times[-1]))
         steps, self.watch, end, k = len(times) - 1, watch, None, 1
@@ -252,8 +252,8 @@ class Run:
                 self.evaluations += step.evaluations
                 end = watch.between(step, sample.time, times[-1])
                 reached = step.end.time if end is None else end.time
-                while k <= steps and times[k] <= reached:
-                    self._add(step.at(times[k]))
+                while k <= steps and ahead[k] <= reached:
+                    self._add(step.at(ahead[k]))
                     k += 1
                 if end is not None and end.time > times[k - 1]:
                     self._add(end)
@@ -357,7 +357,8 @@ class Run:
         )
 
     def _add(self, moment: Moment) -> None:
-        self.single.append(self.outputs.single(moment, self.outputs.asked_singly))
+        if len(self.outputs.asked_singly):
+            self.single.append(self.outputs.single(moment, self.outputs.asked_singly))
         self.samples.append(moment)
 
     def _rows(self) -> np.ndarray:

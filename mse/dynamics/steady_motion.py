@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.resources import most_in_memory, refuse_beyond_memory
+from ..analysis.resources import refuse_beyond_memory
 from ..display import Column, Table, without_rounding
 from ..errors import ModelError
 from ..linear.linear_model import LinearModel
@@ -256,7 +256,7 @@ class SteadyMotion(Result):
         points, each = whole(self.name, "points", points, minimum=1), 8.0 * _MATRICES * self._turning.equations.size**2
         refuse_beyond_memory(
             self.name, points * each, f"a trace of {points:,} points needs {{}} for its motions",
-            f"take at most {most_in_memory(each):,} points",
+            "take at most {} points", each,
         )  # fmt: skip
         return _traced(self, name, to, points)
 
