@@ -1,7 +1,7 @@
 """Rigid bodies on joints in compiled code (:mod:`mse.kernels.multibody`): rates at coordinates of a chart, constraints restored.
 
-Springs along lines are there, too, and joints whose displacements or angles are prescribed; other elements and inputs exert
-their forces in Python.  Systems with other masses or constraints have no such code.
+Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed; other elements and
+inputs exert their forces in Python.  Systems with other masses or constraints have no such code.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..elements.base import MObject
 from ..elements.joint_base import FreeJoint
+from ..elements.rod import Rod
 from ..kernels import joints, masses, multibody, springs
 from ..kernels.jit import writable
 from ..kernels.multibody import Model, Work
@@ -28,6 +29,7 @@ from .elimination import eliminated
 _DEPENDENT = 1e-13
 _NO_MASS = 1e-11
 LINE = -2  # the code of a distance
+_SQUARE = 15  # the scalar of a distance's square, behind those of joints
 WHOLE = 12, 13, 14  # those of what holds a displacement along the axes of the world
 
 
@@ -70,7 +72,8 @@ class Bodies:
             kernels = part.cls.mass_kernel, part.cls.inertia_kernel
             if part.has_mass and kernels != (masses.body_mass, masses.body_inertia_force):
                 return None
-        if any(g.constraint_count and g.cls.constraint_kernel is not joints.joint_constraints for g in assembly.groups):
+        holding = [g.cls for g in assembly.groups if g.constraint_count]
+        if any(cls is not Rod and cls.constraint_kernel is not joints.joint_constraints for cls in holding):
             return None
         own = _own_groups(equations)
         found = _seats(equations, own)
@@ -219,7 +222,7 @@ def _own_groups(equations: Equations) -> list[Group]:
             acting = [code for k in range(len(g.members)) for _, code, _ in _springs(g, k)]
             if all(joints.proportional(code) is not None for code in acting):
                 own.append(g)
-        elif g.cls.kernel is springs.body_load or _are_lines(g):
+        elif g.cls.kernel is springs.body_load or _are_lines(g) or g.cls is Rod:
             own.append(g)
     return own
 
@@ -263,6 +266,16 @@ def _seats(equations: Equations, own_groups: list[Group]) -> tuple[list[Seat], l
                 if pair[0] != pair[1]:
                     spring, rows = (own[1], own[0], 0.0, own[3]), [(np.zeros(15), 0.0)]
                     lines.append(Seat(pair, places, rows, (g.number, k), -1, (), LINE, spring))
+        if g.cls is Rod:
+            for k, (el, frames) in enumerate(zip(g.elements, g.frames, strict=True)):
+                length, pair = el.obj.length, t.unit[frames]
+                places, square = np.zeros((2, 4, 3)), np.zeros(_SQUARE + 1)
+                if pair[0] == pair[1] != 0:
+                    return None
+                places[:, 0], square[_SQUARE] = t.offset_o[frames], 0.5 / length
+                if pair.any():
+                    rows = [(square, -0.5 * length)]
+                    holding.append(Seat(pair, places, rows, (g.number, k), -1, ((LINE, length),)))
         if g.cls.constraint_kernel is not joints.joint_constraints:
             continue
         for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
@@ -298,7 +311,7 @@ def _model(equations: Equations, own_groups: list[Group], holding: list[Seat], m
     pairs = np.array([s.bodies for s in seats], dtype=int).reshape(-1, 2)
     places = np.array([s.places for s in seats]).reshape(-1, 2, 4, 3)
     rows = [row for s in seats for row in s.rows]
-    factors = np.array([f for f, _ in rows]).reshape(-1, 15)
+    factors = np.array([np.pad(f, (0, _SQUARE + 1 - len(f))) for f, _ in rows]).reshape(-1, _SQUARE + 1)
     row, scalars = np.nonzero(factors)
     first = np.cumsum([0, *(len(s.rows) for s in seats)])
     own = _masses(equations)
@@ -351,13 +364,13 @@ def _points(equations: Equations, own_groups: list[Group], own: np.ndarray, seat
     found = (mass > 0.0) & np.all(np.abs(own[:, 4:] - about.reshape(-1, 9)) <= NOTHING * np.abs(own[:, 4:]), axis=1)
     pulled, turned = [], set()  # bodies and the places where forces act on them; bodies on which torques may act
     for s in seats:
-        if s.held and {code for code, _ in s.held} <= {*WHOLE}:
+        if s.held and {code for code, _ in s.held} <= {*WHOLE, LINE}:
             pulled += zip(s.bodies.tolist(), s.places[:, 0], strict=True)
         elif s.code != LINE:  # these are among the springs below
             turned |= {*s.bodies.tolist()}
     # classes that only damp are in no assembly
     for g in (*equations.assembly.groups, *(p.group for p in equations.parts if p.has_damping)):
-        if g.cls.kernel is springs.spring:
+        if g.cls.kernel is springs.spring or g.cls is Rod:
             pulled += [(int(t.unit[f]), t.offset_o[f]) for f in g.frames.ravel()]
         elif g not in own_groups:
             turned |= {*t.unit[g.frames].ravel().tolist()}
@@ -374,7 +387,7 @@ def _weights(own: np.ndarray, pairs: np.ndarray, at: np.ndarray, first: np.ndarr
         on = pairs[:, side] > 0
         np.maximum.at(turning, pairs[on, side] - 1, own[pairs[on, side] - 1, 0] * arm[: len(pairs)][on, side])
     joint = np.repeat(np.arange(len(pairs)), np.diff(first))
-    along = np.square(factors[:, [0, 1, 2, 12, 13, 14]]).sum(axis=1)
+    along = np.square(factors[:, [0, 1, 2, 12, 13, 14]]).sum(axis=1) + (factors[:, _SQUARE] != 0.0)
     about = np.square(factors[:, 3:12]).sum(axis=1)
     yields = np.zeros(len(factors))
     for side in range(2):

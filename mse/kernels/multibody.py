@@ -1,7 +1,8 @@
 """Accelerations of rigid bodies on joints, compiled: ``[M G'; G 0] (a, l) = (f - c, -v'(d2g)v)`` in time linear in their number.
 
 Rows of joints are sums of the fifteen scalars of :mod:`mse.kernels.joints`, with factors that stay: a measure that is held at an
-angle vanishes where its sine does.  So slopes and bends ``v'(d2g)v`` are exact and short.
+angle vanishes where its sine does.  The sixteenth is the square of a distance, which rods hold.  So slopes and bends
+``v'(d2g)v`` are exact and short.
 
 M is stiffened along the rows, by ``G'WG``, which changes no acceleration, since ``G a`` is given: bodies without inertia are then
 eliminated as others are.  Elimination goes from the leaves of a spanning tree of the bodies to its root, in one dense front for
@@ -120,6 +121,12 @@ def _put_rows(model, work):
                 side[k, 0] = side[k, 1] = side[k, 2] = 0.0
             for term in range(model.first_term[r], model.first_term[r + 1]):
                 s, f = model.scalars[term], model.factors[term]
+                if s == 15:
+                    value += f * _dot(x[8], x[8])
+                    bend += 2.0 * f * (_dot(ddx[8], x[8]) + _dot(dx[8], dx[8]))
+                    for c in range(3):
+                        side[0, c] += 2.0 * f * x[8, c]
+                    continue
                 if s >= 12:
                     value += f * x[8, s - 12]
                     bend += f * ddx[8, s - 12]

@@ -78,10 +78,29 @@ def motor():
     return system
 
 
+def rods():
+    """A table on five rods, and a rope of points on rods from its rim."""
+    system = mse.MSystem("rods", gravity=(0.3, 0, -9.81))
+    feet = [Pose.dxdydz(np.cos(k), np.sin(k), 0.1 * k) for k in range(6)]
+    ends = {f"foot{k}": foot for k, foot in enumerate(feet)}
+    table = system.add(mse.RigidBody("table", mass=2.0, inertia=(0.3, 0.4, 0.5), frames=ends))
+    for k in range(5):
+        above = Pose.dxdydz(1.5 * np.cos(k + 0.5), 1.5 * np.sin(k + 0.5), 1.0)
+        rod = mse.Rod(f"rod{k}", length=np.linalg.norm(above.o - feet[k].o))
+        system.add(rod, between=(table.frame(f"foot{k}"), system.ground @ above))
+    near = table.frame("foot5")
+    for k in range(3):
+        at = feet[5] @ Pose.dxdydz(0.0, 0.3 * (k + 1), 0.0)
+        point = system.add(mse.RigidBody(f"point{k}", mass=0.1, at=at))
+        system.add(mse.Rod(f"link{k}", length=0.3), between=(near, point))
+        near = point
+    return system
+
+
 SYSTEMS = {
     "points": book.double_pendulum, "dampers": book.trolley, "free": book.free_body, "loop": book.fourbar1,
     "redundant": book.bricard, "windows": lambda: book.four_bars(3), "loads": squeezer, "sprung": sprung, "motor": motor,
-    "braced": braced,
+    "braced": braced, "rods": rods,
 }  # fmt: skip
 
 
