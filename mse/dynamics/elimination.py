@@ -32,6 +32,7 @@ def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray) -> Fronts
     tree = np.zeros(len(joints), dtype=bool)
     tree[[e for e in hangs_on.values() if e >= 0]] = True
     ends = [sorted({int(b) for b in pair if b}) for pair in joints]
+    cycles = [_cycle(order, *pair) for pair in joints.tolist()]
     # nodes: bodies by their numbers, rows that close loops by -1 - e
     around: dict[int, set[int]] = {b: set() for b in range(1, bodies + 1)}
     for e, own in enumerate(ends):
@@ -45,7 +46,7 @@ def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray) -> Fronts
         ready.remove(b)
         rank[b] = len(rank)
         own = [b, *([-1 - hangs_on[b]] if hangs_on[b] >= 0 else [])]
-        own += sorted((n for n in around[b] if n < 0 and all(k in rank for k in ends[-1 - n])), reverse=True)
+        own += sorted((n for n in around[b] if n < 0 and cycles[-1 - n] <= rank.keys()), reverse=True)
         rest = around[b] - set(own)
         left_of.append((own, rest))
         for n in rest:
@@ -76,6 +77,22 @@ def spanned(bodies: int, joints: np.ndarray) -> tuple[dict[int, int], dict[int, 
                     hangs_on[other], carrier[other] = e, b
                     reached.append(other)
     return hangs_on, carrier
+
+
+def _cycle(carrier: dict[int, int], one: int, two: int) -> set[int]:
+    """The bodies between two on a tree, with both, but without the one that carries all others.
+
+    A row between both moves none of the rest: its pivot vanishes only if it depends on rows before it.  If one of these bodies
+    were left, the row might hold it, and its pivot would vanish all the same.
+    """
+    ways = []
+    for b in (one, two):
+        way = []
+        while b:
+            way.append(b)
+            b = carrier[b]
+        ways.append(way)
+    return set(ways[0]) ^ set(ways[1])
 
 
 def _arranged(

@@ -97,10 +97,30 @@ def rods():
     return system
 
 
+def held_from_afar():
+    """A cart carries an arm, and rows between the arm and a hand hold the cart, since of the hand nothing else is free."""
+    system = mse.MSystem("held", gravity=(3.0, 1.0, -9.81))
+    cart, arm, hand, bob = (
+        system.add(mse.RigidBody(name, mass=1.0, inertia=(0.1, 0.2, 0.25), at=at, frames={"low": Pose.dz(-1.0)}))
+        for name, at in (
+            ("cart", Pose()),
+            ("arm", Pose.dz(1.0)),
+            ("hand", Pose.dxdydz(1.0, 0.2, 1.0)),
+            ("bob", Pose.dz(1.0)),
+        )
+    )
+    system.add(mse.Prismatic("slide", axis=(1, 0.5, 0)), between=(cart, system.ground))
+    system.add(mse.Fixed("weld"), between=(arm.frame("low"), cart))
+    system.add(mse.Universal("knee"), between=(hand, system.ground @ Pose.dxdydz(1.0, 0.2, 1.0)))
+    system.add(mse.Prismatic("hold", axis=(0.3, 0.2, 1)), between=(hand, arm @ Pose.dxdydz(1.0, 0.2, 0.0)))
+    system.add(mse.Spherical("ball"), between=(bob.frame("low"), cart))
+    return system
+
+
 SYSTEMS = {
     "points": book.double_pendulum, "dampers": book.trolley, "free": book.free_body, "loop": book.fourbar1,
     "redundant": book.bricard, "windows": lambda: book.four_bars(3), "loads": squeezer, "sprung": sprung, "motor": motor,
-    "braced": braced, "rods": rods,
+    "braced": braced, "rods": rods, "held": held_from_afar,
 }  # fmt: skip
 
 
