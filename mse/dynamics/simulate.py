@@ -39,7 +39,7 @@ from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
-from .start import Given, Hidden, carried, closed, moving, placed, put_along, settled
+from .start import Given, Hidden, carried, closed, moving, placed, put_along, refuse_bare, settled
 from .sticking import Sticking
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
@@ -210,6 +210,8 @@ class Run:
         if e.implicit:
             here, v = settled(e, here, v, time, given)
             refuse_undivided(self.label, self._stays)
+            if self._stays:
+                refuse_bare(e, here, v, time)
         work = (0.0, 0.0) if moment is None else (moment.damped, moment.driven)
         first = Moment(time, here.state, v, *work)
         return first, first

@@ -395,7 +395,7 @@ def settled(
     z, found = solved(left, z, positive=positive)
     if not found:
         _refuse_torn(e, left(z), time)
-        _refuse_bare(e, here, v, time)
+        refuse_bare(e, here, v, time)
         return here, v  # stiff parts without mass begin where they are put, and jump
     now, rates = at(z)
     rates = differentiated(e, now, rates, time)
@@ -455,7 +455,7 @@ def differentiated(e: Equations, here: Evaluation, v: np.ndarray, time: float) -
     return v
 
 
-def _refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:
+def refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:
     """Refuse forces along motions that no mass, damping, stiffness or constraint has a share of."""
     e, none = equations, np.zeros(equations.size)
     force = e.pull(here, v, time).force

@@ -247,3 +247,12 @@ def test_a_coil_beside_a_capacitor_begins_at_its_steady_current(resistance):
     for name in outputs:  # its laws are linear
         change = small[name][-1] - small[name][0]
         assert motion[name][-1] - motion[name][0] == pytest.approx(change, rel=1e-5)
+
+
+def test_a_torque_that_nothing_takes_is_refused():
+    system = mse.MSystem("point", gravity=(0, 0, -9.81))
+    point = system.add(mse.RigidBody("point", mass=1.0))
+    system.add(mse.Spring("line", length=0.5, stiffness=100.0), between=(system.ground @ Pose.dz(0.5), point))
+    system.add(mse.Load("twist", torque=(0, 0, 1.0)), between=(point,))
+    with pytest.raises(mse.ModelError, match=r"1 N m acts on point\.az, which has no mass or inertia"):
+        system.simulate(duration=0.1, dt=0.1, progress=False)
