@@ -73,11 +73,11 @@ def _error(method, y, end, h, slopes, tolerances):
 
 
 @bare_part
-def _mean(method, y, x, share, less, tolerances):
-    """Root mean square of x, less a share of another, in tolerances at y."""
+def _mean(method, y, x, tolerances):
+    """Root mean square of x in tolerances at y."""
     total = 0.0
     for i in range(tolerances.shape[0]):
-        total += ((x[i] - share * less[i]) / _scale(method, tolerances, y, y, i)) ** 2
+        total += (x[i] / _scale(method, tolerances, y, y, i)) ** 2
     return sqrt(total / y.shape[0])
 
 
@@ -127,25 +127,28 @@ def _settled(own, begin, method, y, slopes, to):
 
 
 @bare_part
-def _first_length(own, begin, method, y, tolerances, slopes, longest):
+def _first_length(own, begin, method, y, tolerances, slopes, longest, room):
     """The length of a first step, from the sizes of rates and of their change (Hairer, II.4); negative where there is none."""
-    rate, near = _mean(method, y, slopes[0], 0.0, slopes[0], tolerances), _mean(method, y, y, 0.0, y, tolerances)
-    h = min(1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate, longest)
+    rate, size = _mean(method, y, slopes[0], tolerances), _mean(method, y, y, tolerances)
+    h = min(1e-6 if min(size, rate) < 1e-5 else 0.01 * size / rate, longest)
     if not _asked(own, begin, method, y, h / method.weights[1, 0], 1, 2, slopes):
         return -1.0
-    rate = max(rate, _mean(method, y, slopes[1], 1.0, slopes[0], tolerances) / h)
+    for i in range(y.shape[0]):
+        room[i] = slopes[1, i] - slopes[0, i]
+    rate = max(rate, _mean(method, y, room, tolerances) / h)
     return min(100.0 * h, max(1e-6, 1e-3 * h) if rate <= 1e-15 else (0.01 / rate) ** 0.125)
 
 
 @bare_part
 def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
-    """The longest step, of at least the second and at first the first of some lengths (s), that keeps the tolerance.
+    """A step that keeps the tolerance, tried from the first of two lengths (s) down to the second.
 
-    Gives its length, that of the next one, how often it was tried, and REACHED or why there is none.  Coordinates at the end are
-    put to both of the ``ends``, in the second with restored constraints, and poses and angles there ``to`` where they are kept.
+    Gives its length, that of the next one, how often it was tried, and REACHED or why there is none.  Both of the ``ends`` get
+    coordinates at its end, the second after constraints were restored; poses and angles there are put ``to`` their places.
     """
     rules, (h, shortest), (end, point), tried = own[3], lengths, ends, 0
-    safe, least, follows, near, at_ends, whole = method.factors[0], method.factors[1], method.factors[2], 0, 0, 0.0
+    safe, least, follows = method.factors[0], method.factors[1], method.factors[2]
+    elsewhere, at_ends, whole = 0, 0, 0.0  # how often stages, and ends, were moved away from a dead point
     while True:
         h = max(h, shortest)
         if not _asked(own, begin, method, y, h, 1, 12, slopes):
@@ -159,8 +162,8 @@ def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
             end[i] = point[i] = y[i] + h * x
         error = _error(method, y, end, h, slopes, tolerances)
         change = min(method.factors[2], safe * error**-0.125) if error > 0.0 else method.factors[2]
-        if not error < 1.0 and dead and near < rules.apart[4]:
-            h, near = rules.apart[3] * h, near + 1
+        if not error < 1.0 and dead and elsewhere < rules.apart[4]:
+            h, elsewhere = rules.apart[3] * h, elsewhere + 1
             continue
         shorter = max(least, change) if change < 1.0 else least
         if error < 1.0:
@@ -216,12 +219,8 @@ def _put_velocities(y, v, damped, at):
 def march(run, model, work, method, rules, passed, until, sampled, dense):
     """See :func:`mse.kernels.tree_steps.march`; ``run`` is an address, and the angles are those on which springs act."""
     n, size, m, own = rules.metric.shape[0], dense.shape[1], np.int64(0), (run, model, work, rules)
-    y, slopes, tolerances, ends = (
-        np.zeros(size),
-        np.zeros((16, size)),
-        np.zeros(2 * n),
-        (np.zeros(size), np.zeros(size)),
-    )
+    y, ends = np.zeros(size), (np.zeros(size), np.zeros(size))
+    slopes, tolerances = np.zeros((16, size)), np.zeros(2 * n)
     for s in range(passed.made.shape[0]):
         time, begin = passed.time[s], (passed.o[s], passed.u[s], passed.angles[s])
         if time >= until:
@@ -234,7 +233,7 @@ def march(run, model, work, method, rules, passed, until, sampled, dense):
         speed = _put_tolerances(method, rules, y, slopes[0], tolerances)
         h, longest, first = passed.foreseen[s], _longest(y, method.limits[4]), passed.foreseen[s] == 0.0
         if first:
-            h = _first_length(own, begin, method, y, tolerances, slopes, longest)
+            h = _first_length(own, begin, method, y, tolerances, slopes, longest, ends[0])
             if h < 0.0:
                 return s, m, NO_INERTIA
         lengths = min(h, longest), method.limits[3] * max(method.limits[1] / speed, abs(time))

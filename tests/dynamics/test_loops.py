@@ -7,7 +7,13 @@ import textbook as book
 import mse
 from mse import Pose
 from mse.dynamics import explicit
+from mse.dynamics.accelerations import Equations
+from mse.dynamics.explicit import Stepper
 from mse.dynamics.loops import LoopSteps
+from mse.dynamics.moments import Moment
+from mse.model.evaluation import Evaluation
+from mse.model.joint_assembly import put_together
+from mse.model.variants import prepared
 
 
 def linkage():
@@ -90,3 +96,20 @@ def test_a_row_of_many_steps_has_the_memories_of_each():
     assert motion["low0.angle"][-1] > 80 * np.pi
     assert motion["low0.angle"][-1] == pytest.approx(motion["low1.angle"][-1], abs=1e-9)
     assert motion.at(10.0).joint_coordinates["low0.angle"] == pytest.approx(0.5 * motion["low0.angle"][-1], rel=0.01)
+
+
+def test_moments_within_steps_may_be_asked_for_in_any_order():
+    topology, assembly = prepared(linkage(), None)
+    state = put_together(Evaluation.initial(assembly)).state
+    found = []
+    for others in (False, True):
+        stepper, begin = Stepper(Equations(topology, assembly), 1e-8, 3.0), Moment(0.0, state, np.zeros(18))
+        steps = [stepper.step(begin)]
+        for _ in range(3):
+            steps.append(stepper.step(steps[-1].end))
+        one, two = (steps[k].begin.time + 0.4 * (steps[k].end.time - steps[k].begin.time) for k in (1, 2))
+        if others:
+            steps[1].at(steps[1].end.time)
+            steps[2].at(two)
+        found.append(steps[1].at(one).poses[0])
+    assert np.array_equal(*found)
