@@ -21,6 +21,9 @@ from .moments import MadeLater, Moment, Step
 # Steps in one call at the most, and the factor on those of the call before where somebody looks at every step.
 # With 64 and 1,024, and with 2 and 8, tests/dynamics/test_trees.py passes.
 _MOST, _MORE = 256, 4
+# Steps times bodies in one call at the most, for which Ctrl-C and the display of progress wait: half a second for 900 bodies in
+# loops.  With a tenth and ten times of it tests/dynamics/test_loops.py passes.
+_WORK = 10_000
 
 
 class CompiledSteps(ABC):
@@ -39,7 +42,7 @@ class CompiledSteps(ABC):
         )  # fmt: skip
         self.dense = np.zeros((7, coordinates))
         self._row: _Row | None = None
-        self._many = 1
+        self._many, self._most = 1, max(1, min(_MOST, _WORK // equations.assembly.bodies))
 
     @abstractmethod
     def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
@@ -65,7 +68,9 @@ class CompiledSteps(ABC):
         """The step that begins at a moment; NotElementary where a joint has no inertia, StepFailed where there is none."""
         row = self._row
         if row is None or begin is not row.next:
-            self._many = 1 if until is None or row is None or begin is not row.last else min(_MORE * self._many, _MOST)
+            self._many = (
+                1 if until is None or row is None or begin is not row.last else min(_MORE * self._many, self._most)
+            )
             row = self._row = self._made(begin, self._many, np.inf if until is None else until, np.zeros(0))
         return row.step()
 
@@ -74,7 +79,7 @@ class CompiledSteps(ABC):
 
         Raises as ``step``.
         """
-        return self._made(begin, _MOST, until, times[:_MOST]).leap()
+        return self._made(begin, self._most, until, times[:_MOST]).leap()
 
     def _made(self, begin: Moment, many: int, until: float, times: np.ndarray) -> _Row:
         state, passed = begin.state, self._room(many, begin.v)
