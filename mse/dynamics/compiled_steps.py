@@ -40,7 +40,7 @@ class CompiledSteps(ABC):
             np.ascontiguousarray(dop853.D),
             np.array([rtol, equations.measure.size, slow, rounding, turn]), np.array(factors),
         )  # fmt: skip
-        self.dense = np.zeros((7, coordinates))
+        self.parts = 7, coordinates  # of an interpolation
         self._row: _Row | None = None
         self._many, self._most = 1, max(1, min(_MOST, _WORK // equations.assembly.bodies))
 
@@ -49,12 +49,17 @@ class CompiledSteps(ABC):
         """Steps that begin where the first of ``passed`` does, see :func:`mse.kernels.tree_steps.march`."""
 
     @abstractmethod
-    def kept(self) -> tuple[np.ndarray, ...]:
-        """What ``between`` needs of the step with moments that was made last."""
+    def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
+        """What interpolation needs in one of the steps that were made last; None where it is not known.
+
+        It is known of the first of them if moments were asked for, and of some systems in all if none were.
+        """
 
     @abstractmethod
-    def between(self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment, sampled: Sampled) -> None:
-        """The moment within a step from a begin on; ModelError where there is none."""
+    def between(
+        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
+    ) -> Callable[[Sampled], None]:  # fmt: skip
+        """What finds the moment within a step from a begin on; it raises ModelError where there is none."""
 
     @abstractmethod
     def angles(self, state: State) -> np.ndarray:
@@ -91,7 +96,8 @@ class CompiledSteps(ABC):
         made, came, ended = self.march(passed, until, sampled)
         if not made:
             raise NotElementary if ended == tree_steps.NO_INERTIA else self.failed
-        return _Row(self, begin, passed, made, Sampled(*(x[:came] for x in sampled)))
+        kept = [None if len(times) else self.kept(s) for s in range(made)]
+        return _Row(self, begin, passed, Sampled(*(x[:came] for x in sampled)), kept)
 
     # -- arrays -----------------------------------------------------------------------------------------------
     def _places(self, many: int, v: np.ndarray) -> list[np.ndarray]:
@@ -122,8 +128,12 @@ class CompiledSteps(ABC):
 class _Row(Sequence[Moment]):
     """Where steps begin that were made in one call; ``next`` is where the next of those begins that are handed out singly."""
 
-    def __init__(self, steps: CompiledSteps, begin: Moment, passed: Passed, made: int, sampled: Sampled):
-        self._steps, self._passed, self._made, self._s, self._sampled = steps, passed, made, 0, sampled
+    def __init__(
+        self, steps: CompiledSteps, begin: Moment, passed: Passed, sampled: Sampled,
+        kept: list[tuple[np.ndarray, ...] | None],
+    ):  # fmt: skip
+        self._steps, self._passed, self._sampled, self._kept = steps, passed, sampled, kept
+        self._made, self._s = len(kept), 0
         self._known = [begin]  # where memories are followed from step to step, the begins so far
         self.next: Moment | None = begin
         self.last: Moment | None = None  # the end of the last step
@@ -152,7 +162,9 @@ class _Row(Sequence[Moment]):
         self._s += 1
         over = self._s == self._made
         self.last, self.next = (end, None) if over else (None, end)
-        return Step(begin, end, _Between(self._steps, self._passed, s, begin), self._passed.asked.item(s))
+        return Step(
+            begin, end, _Between(self._steps, self._passed, s, begin, self._kept[s]), self._passed.asked.item(s)
+        )
 
     def leap(self) -> tuple[Step, list[float]]:
         """All steps as one, and the times (s) between them."""
@@ -167,7 +179,9 @@ class _Row(Sequence[Moment]):
                 before = self._known[0] if self._steps.complete else begin(t)
                 return self._steps.moment(sampled, k, before, None, lambda: begin(t))
             s = bisect_left(times, t) - 1
-            return _Between(self._steps, self._passed, s, self[s])(t)  # there are more in the last step than had room
+            return _Between(self._steps, self._passed, s, self[s], None)(
+                t
+            )  # there are more in the last step than had room
 
         evaluations = int(self._passed.asked[: self._made].sum())
         return Step(self[0], self._at(self._made), at, evaluations, self), times
@@ -180,21 +194,21 @@ def _nothing() -> None:
 class _Between:
     """Moments within a step that was made, by interpolation of order 7."""
 
-    def __init__(self, steps: CompiledSteps, passed: Passed, s: int, begin: Moment):
+    def __init__(
+        self, steps: CompiledSteps, passed: Passed, s: int, begin: Moment, kept: tuple[np.ndarray, ...] | None
+    ):
         self._steps, self._passed, self._s, self._begin = steps, passed, s, begin
-        self._kept: tuple[np.ndarray, ...] | None = None
+        self._put = None if kept is None else steps.between(passed, s, kept, begin)
 
     def __call__(self, t: float) -> Moment:
-        steps, sampled, came = self._steps, self._steps.sampled(np.array([t]), self._begin.v), 0
-        if self._kept is None:
-            # made once more, as a step that is not asked for moments has no interpolation
-            once = Passed(
-                *(x[self._s : self._s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed)
-            )
+        steps, s, sampled, came = self._steps, self._s, self._steps.sampled(np.array([t]), self._begin.v), 0
+        if self._put is None:
+            # made once more, as a step that is not asked for moments may have no interpolation
+            once = Passed(*(x[s : s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed))
             _, came, ended = steps.march(once, np.inf, sampled)
             if ended == tree_steps.NO_INERTIA:
                 raise StepFailed
-            self._kept = steps.kept()
+            self._put = steps.between(self._passed, s, steps.kept(0), self._begin)
         if not came:
-            steps.between(self._passed, self._s, self._kept, self._begin, sampled)
+            self._put(sampled)
         return steps.moment(sampled, 0, self._begin, None, lambda: self._begin)

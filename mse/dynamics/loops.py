@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..kernels import multibody, multibody_steps
@@ -34,22 +36,38 @@ class LoopSteps(CompiledSteps):
         return cls(bodies, rtol, constants, near) if bodies.alone else None
 
     def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        b = self._bodies
+        b, many = self._bodies, 1 if len(sampled.time) else len(passed.made)
+        self._dense, self._independent = np.zeros((many, *self.parts)), np.zeros((many, b.held), dtype=bool)
         return multibody_steps.march(
-            multibody.run_address(), b.model, b.work, self.method, self._rules, passed, until, sampled, self.dense
-        )
+            multibody.run_address(), b.model, b.work, self.method, self._rules, passed, until, sampled, self._dense,
+            self._independent,
+        )  # fmt: skip
 
-    def kept(self) -> tuple[np.ndarray, ...]:
-        return self.dense.copy(), self._rules.independent.copy()
+    def kept(self, s: int) -> tuple[np.ndarray, ...]:
+        return self._dense[s], self._independent[s]
 
-    def between(self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment, sampled: Sampled) -> None:
-        (t,), (dense, independent), n = sampled.time.tolist(), kept, len(begin.v)
-        y, x, way = np.concatenate([np.zeros(n), begin.v, [begin.damped, 0.0]]), (t - begin.time) / passed.made[s], 0.0
-        for j in range(6, -1, -1):
-            way = (way + dense[j]) * (1.0 - x if j % 2 else x)
-        y = y + way
-        found = self._bodies.chart(begin.state, 0.0, independent).settled(y, t)
-        sampled.o[0], sampled.u[0], sampled.v[0], sampled.damped[0] = found.state.o, found.state.U, found.v, y[2 * n]
+    def between(
+        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
+    ) -> Callable[[Sampled], None]:  # fmt: skip
+        dense, independent = kept
+        n, chart = len(begin.v), self._bodies.chart(begin.state, 0.0, independent)
+        first = np.concatenate([np.zeros(n), begin.v, [begin.damped, 0.0]])
+
+        def put(sampled: Sampled) -> None:
+            (t,) = sampled.time.tolist()
+            x, way = (t - begin.time) / passed.made[s], 0.0
+            for j in range(6, -1, -1):
+                way = (way + dense[j]) * (1.0 - x if j % 2 else x)
+            y = first + way
+            found = chart.settled(y, t)
+            sampled.o[0], sampled.u[0], sampled.v[0], sampled.damped[0] = (
+                found.state.o,
+                found.state.U,
+                found.v,
+                y[2 * n],
+            )
+
+        return put
 
     def angles(self, state: State) -> np.ndarray:
         return np.array([state.memory[g][k, r] for g, k, r in self._bodies.followed])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -150,13 +151,16 @@ class TreeSteps(CompiledSteps):
         return cls(bodies, nodes, rtol, constants) if nodes.found else None
 
     def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        return tree_steps.march(self._tree, self._rows, self.method, passed, until, sampled, self.dense)
+        self._dense = np.zeros(self.parts) if len(sampled.time) else np.zeros((0, self.parts[1]))
+        return tree_steps.march(self._tree, self._rows, self.method, passed, until, sampled, self._dense)
 
-    def kept(self) -> tuple[np.ndarray, ...]:
-        return (self.dense.copy(),)
+    def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
+        return (self._dense,) if len(self._dense) else None
 
-    def between(self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment, sampled: Sampled) -> None:
-        tree_steps.between(self._tree, self._rows, passed, s, *kept, sampled)
+    def between(
+        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
+    ) -> Callable[[Sampled], None]:  # fmt: skip
+        return lambda sampled: tree_steps.between(self._tree, self._rows, passed, s, *kept, sampled)
 
     def angles(self, state: State) -> np.ndarray:
         """Angles of nodes at a state; only hinges have some."""

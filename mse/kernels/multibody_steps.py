@@ -185,16 +185,10 @@ def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
 
 
 @bare_part
-def _put_samples(own, begin, method, passed, s, ends, y, slopes, sampled, dense, m):
-    """Moments from the number m on within a step; the number of the one that follows, and REACHED or why one is missing."""
-    if m == sampled.time.shape[0] or sampled.time[m] > passed.time[s + 1]:
-        return m, REACHED
-    h, (end, point) = passed.made[s], ends
-    if not _asked(own, begin, method, y, h, 12, 16, slopes):
-        return m, NO_INERTIA
-    put_dense(method, y, end, h, slopes, dense)
+def _put_samples(own, begin, method, passed, s, point, y, slopes, sampled, dense, m):
+    """Moments from the number m on within a step; the number of the one that follows, and REACHED or FAILED if one is missing."""
     while m < sampled.time.shape[0] and sampled.time[m] <= passed.time[s + 1]:
-        x = (sampled.time[m] - passed.time[s]) / h
+        x = (sampled.time[m] - passed.time[s]) / passed.made[s]
         for i in range(y.shape[0]):
             z = 0.0
             for j in range(6, -1, -1):
@@ -216,9 +210,13 @@ def _put_velocities(y, v, damped, at):
 
 
 @kept(nogil=True, error_model="numpy")
-def march(run, model, work, method, rules, passed, until, sampled, dense):
-    """See :func:`mse.kernels.tree_steps.march`; ``run`` is an address, and the angles are those on which springs act."""
-    n, size, m, own = rules.metric.shape[0], dense.shape[1], np.int64(0), (run, model, work, rules)
+def march(run, model, work, method, rules, passed, until, sampled, dense, rows):
+    """See :func:`mse.kernels.tree_steps.march`; ``run`` is an address, and the angles are those on which springs act.
+
+    ``dense`` (k, 7, 2 n + 2) are the parts of the last interpolation, or if no moments are asked for, of those in all steps, and
+    ``rows`` (k, R) which ones were independent there.
+    """
+    n, size, m, own = rules.metric.shape[0], dense.shape[2], np.int64(0), (run, model, work, rules)
     y, ends = np.zeros(size), (np.zeros(size), np.zeros(size))
     slopes, tolerances = np.zeros((16, size)), np.zeros(2 * n)
     for s in range(passed.made.shape[0]):
@@ -244,11 +242,19 @@ def march(run, model, work, method, rules, passed, until, sampled, dense):
         _put_velocities(ends[1], passed.v[s + 1], passed.damped, s + 1)
         passed.time[s + 1], passed.made[s], passed.foreseen[s + 1] = time + h, h, follows
         passed.asked[s] = 1 + first + 11 * tried
-        m, ended = _put_samples(own, begin, method, passed, s, ends, y, slopes, sampled, dense, m)
-        if ended != REACHED:
-            return s, m, ended
-        if 0 < m == sampled.time.shape[0]:
-            return s + 1, m, REACHED
+        last = sampled.time.shape[0]
+        if last == 0 or sampled.time[m] <= time + h:
+            if not _asked(own, begin, method, y, h, 12, 16, slopes):
+                return s, m, NO_INERTIA
+            at = 0 if last else s
+            put_dense(method, y, ends[0], h, slopes, dense[at])
+            for r in range(rows.shape[1]):
+                rows[at, r] = rules.independent[r]
+            m, ended = _put_samples(own, begin, method, passed, s, ends[1], y, slopes, sampled, dense[at], m)
+            if ended != REACHED:
+                return s, m, ended
+            if 0 < last == m:
+                return s + 1, m, REACHED
     return passed.made.shape[0], m, REACHED
 
 
@@ -259,4 +265,15 @@ def march_arguments() -> tuple:
     passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
     rules = Rules(row, row, row, row, independent, independent, row)
     sampled = Sampled(row, stack, blocks, table, table, row)
-    return 0, model, work, Method(table, row, table, table, row, row), rules, passed, 0.0, sampled, table
+    return (
+        0,
+        model,
+        work,
+        Method(table, row, table, table, row, row),
+        rules,
+        passed,
+        0.0,
+        sampled,
+        stack,
+        np.zeros((0, 0), dtype=bool),
+    )
