@@ -22,7 +22,7 @@ from .moments import MadeLater, Moment, Step
 # With 64 and 1,024, and with 2 and 8, tests/dynamics/test_trees.py passes.
 _MOST, _MORE = 256, 4
 # Steps times bodies in one call at the most, for which Ctrl-C and the display of progress wait: half a second for 900 bodies in
-# loops.  With a tenth and ten times of it tests/dynamics/test_loops.py passes.
+# loops.  With a tenth and ten times of it tests/dynamics/test_closed_loops.py passes.
 _WORK = 10_000
 
 
