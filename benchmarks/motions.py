@@ -292,10 +292,10 @@ def largest(
 def row(
     task: str, size: int, error: float, right: np.ndarray, ours: Run, others: dict[str, Run | None], runs: int
 ) -> Row:
-    """One row, whose times are those of ``DURATION`` less those of next to none.
+    """One row: the time of a motion of ``DURATION``, for mse minus the time of a motion of 1 ms, which is that of its start.
 
-    Each program runs some times in a row, since behind a peer a run finds nothing of its own in the processor's caches, and its
-    start alone takes up to five times as long: that would count as motion.
+    Each program runs ``IN_A_ROW`` times in a row.  The first run after another program finds nothing of its own in the caches, so
+    that its start takes up to five times as long, which would count as motion.
     """
     rtol, found = largest(ours, right, error, LOOSE, TIGHT)
     calls: dict[str, Callable[[], Any]] = {"ours": lambda: ours(DURATION, rtol), "no ours": lambda: ours(1e-3, rtol)}

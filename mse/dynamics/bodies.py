@@ -311,7 +311,9 @@ def _model(equations: Equations, own_groups: list[Group], holding: list[Seat], m
     pairs = np.array([s.bodies for s in seats], dtype=int).reshape(-1, 2)
     places = np.array([s.places for s in seats]).reshape(-1, 2, 4, 3)
     rows = [row for s in seats for row in s.rows]
-    factors = np.array([np.pad(f, (0, _SQUARE + 1 - len(f))) for f, _ in rows]).reshape(-1, _SQUARE + 1)
+    factors = np.zeros((len(rows), _SQUARE + 1))
+    for of_row, (f, _) in zip(factors, rows, strict=True):
+        of_row[: len(f)] = f
     row, scalars = np.nonzero(factors)
     first = np.cumsum([0, *(len(s.rows) for s in seats)])
     own = _masses(equations)

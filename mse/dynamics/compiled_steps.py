@@ -9,8 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from ..kernels import tree_steps
-from ..kernels.tree_steps import Method, Passed, Sampled
+from ..kernels.steps import NO_INERTIA, Method, Passed, Sampled
 from ..model.configuration import State
 from ..numerics.dop853 import dop853
 from .accelerations import Equations
@@ -18,10 +17,10 @@ from .bodies import NotElementary
 from .charts import StepFailed
 from .moments import MadeLater, Moment, Step
 
-# Steps in one call at the most, and the factor on those of the call before where somebody looks at every step.
+# The most steps in one call.  Where each step is looked at, a call makes so many times as many as the one before.
 # With 64 and 1,024, and with 2 and 8, tests/dynamics/test_trees.py passes.
 _MOST, _MORE = 256, 4
-# Steps times bodies in one call at the most, for which Ctrl-C and the display of progress wait: half a second for 900 bodies in
+# The most steps times bodies in one call.  Ctrl-C and the display of progress wait for a call: half a second for 900 bodies in
 # loops.  With a tenth and ten times of it tests/dynamics/test_closed_loops.py passes.
 _WORK = 10_000
 
@@ -95,7 +94,7 @@ class CompiledSteps(ABC):
         sampled = self.sampled(times, begin.v)
         made, came, ended = self.march(passed, until, sampled)
         if not made:
-            raise NotElementary if ended == tree_steps.NO_INERTIA else self.failed
+            raise NotElementary if ended == NO_INERTIA else self.failed
         kept = [None if len(times) else self.kept(s) for s in range(made)]
         return _Row(self, begin, passed, Sampled(*(x[:came] for x in sampled)), kept)
 
@@ -179,9 +178,8 @@ class _Row(Sequence[Moment]):
                 before = self._known[0] if self._steps.complete else begin(t)
                 return self._steps.moment(sampled, k, before, None, lambda: begin(t))
             s = bisect_left(times, t) - 1
-            return _Between(self._steps, self._passed, s, self[s], None)(
-                t
-            )  # there are more in the last step than had room
+            # there are more moments in the last step than had room
+            return _Between(self._steps, self._passed, s, self[s], None)(t)
 
         evaluations = int(self._passed.asked[: self._made].sum())
         return Step(self[0], self._at(self._made), at, evaluations, self), times
@@ -206,7 +204,7 @@ class _Between:
             # made once more, as a step that is not asked for moments may have no interpolation
             once = Passed(*(x[s : s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed))
             _, came, ended = steps.march(once, np.inf, sampled)
-            if ended == tree_steps.NO_INERTIA:
+            if ended == NO_INERTIA:
                 raise StepFailed
             self._put = steps.between(self._passed, s, steps.kept(0), self._begin)
         if not came:

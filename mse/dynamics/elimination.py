@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -32,21 +33,21 @@ def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray) -> Fronts
     tree = np.zeros(len(joints), dtype=bool)
     tree[[e for e in hangs_on.values() if e >= 0]] = True
     ends = [sorted({int(b) for b in pair if b}) for pair in joints]
-    cycles = [_cycle(order, *pair) for pair in joints.tolist()]
     # nodes: bodies by their numbers, rows that close loops by -1 - e
+    cycles = _cycles(order, {-1 - e: joints[e].tolist() for e in np.flatnonzero(~tree).tolist()})
     around: dict[int, set[int]] = {b: set() for b in range(1, bodies + 1)}
     for e, own in enumerate(ends):
         closing = set() if tree[e] else {-1 - e}
         for b in own:
             around[b] |= set(own) - {b} | closing
-    left = {b: sum(p == b for p in order.values()) for b in around}  # bodies that hang on each, not yet eliminated
+    left = Counter(order.values())  # bodies that hang on each, not yet eliminated
     ready, rank, left_of = {b for b in around if not left[b]}, {}, []
     while ready:
         b = min(ready, key=lambda b: (len(around[b]), b))
         ready.remove(b)
         rank[b] = len(rank)
         own = [b, *([-1 - hangs_on[b]] if hangs_on[b] >= 0 else [])]
-        own += sorted((n for n in around[b] if n < 0 and cycles[-1 - n] <= rank.keys()), reverse=True)
+        own += sorted((n for n in around[b] if n < 0 and cycles[n] <= rank.keys()), reverse=True)
         rest = around[b] - set(own)
         left_of.append((own, rest))
         for n in rest:
@@ -79,20 +80,22 @@ def spanned(bodies: int, joints: np.ndarray) -> tuple[dict[int, int], dict[int, 
     return hangs_on, carrier
 
 
-def _cycle(carrier: dict[int, int], one: int, two: int) -> set[int]:
-    """The bodies between two on a tree, with both, but without the one that carries all others.
+def _cycles(carrier: dict[int, int], closing: dict[int, list[int]]) -> dict[int, set[int]]:
+    """The bodies on the way between two on a tree, with both, but without the one that carries all others.
 
     A row between both moves none of the rest: its pivot vanishes only if it depends on rows before it.  If one of these bodies
     were left, the row might hold it, and its pivot would vanish all the same.
     """
-    ways = []
-    for b in (one, two):
-        way = []
-        while b:
-            way.append(b)
-            b = carrier[b]
-        ways.append(way)
-    return set(ways[0]) ^ set(ways[1])
+    depth, found = {0: 0}, {}
+    for b, below in carrier.items():  # from the ground on
+        depth[b] = depth[below] + 1
+    for n, (one, two) in closing.items():
+        found[n] = set()
+        while one != two:
+            one, two = (one, two) if depth[one] >= depth[two] else (two, one)
+            found[n].add(one)
+            one = carrier[one]
+    return found
 
 
 def _arranged(

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels import ahead
+from ..kernels.steps import first_length, trial_length
 from ..numerics.dop853 import dop853
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
@@ -36,7 +37,7 @@ _SLOW = 1e-2
 _SAFE = 0.9
 _LEAST = 0.2
 _MOST = 10.0  # the same for a step that follows
-# Of the pivot below which rounding denies the tolerance: nearer than that to a dead point constraints are restored in all stages.
+# Times the pivot below which rounding denies the tolerance: if a stage has a smaller one, constraints are restored in all stages.
 # With a third and with ten times of it tests/dynamics/test_bodies.py passes.
 _NEAR = 3.0
 # Where a stage is so near to a dead point that rounding shows, a step that is shorter by this factor has its stages elsewhere;
@@ -67,7 +68,7 @@ def speed_scale(fastest: float, pulled: float, size: float) -> float:
 def _dead(rtol: float) -> float:
     """The pivot of a row that closes a loop, see :mod:`mse.kernels.multibody_fronts`, below which rounding denies a tolerance.
 
-    An acceleration has 1 / l ** 3 of EPS where a row is off those that it depends on by a length l, whose square is the pivot.
+    Rounding makes an acceleration uncertain by EPS / l^3 of its size, where l^2 is the pivot.  That is the tolerance here.
     """
     return (EPS / rtol) ** (2.0 / 3.0)
 
@@ -264,13 +265,10 @@ class _Steps:
         scale, first = self._scale(self._y), self._slopes[0]
         rate = _mean(first / scale)
         near = _mean(self._y / scale)
-        h = 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
-        h = min(h, self._longest)
+        h = min(trial_length(near, rate), self._longest)
         self._evaluations += 1
         self._chart.rates(self._begin.time, self._y, h, _EULER, range(1, 2), self._slopes)
-        most = max(rate, _mean((self._slopes[1] - first) / scale) / h)
-        further = max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** (1.0 / _ORDER)
-        return min(100.0 * h, further)
+        return first_length(h, rate, _mean((self._slopes[1] - first) / scale) / h)
 
     def _between(self, end: np.ndarray, h: float) -> Callable[[float], Moment]:
         """Moments within the step to y = end, by interpolation of order 7."""

@@ -20,8 +20,8 @@ from .moments import Moment, Step
 # Points of a step at which powers are taken: their polynomial is exact to the order of the steps.  With two more
 # tests/dynamics/test_ledger.py passes.
 _POINTS = 9
-# Samples whose energies are looked at after a run, beside the last.  With two and six tests/dynamics/test_ledger.py passes; each
-# takes as long as five steps of a chain of ten links.
+# After a run the energies of so many samples and of the last are compared.  Each takes as long as five steps of a chain of ten
+# links.  With two and six tests/dynamics/test_ledger.py passes.
 _LOOKED = 3
 # times rtol, of the energy that was exchanged: motions keep to some hundred times
 # (tests/dynamics/test_ledger.py::test_a_law_that_jumps_is_noted)

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..kernels import multibody, multibody_steps
 from ..kernels.multibody_steps import Rules
-from ..kernels.tree_steps import Passed, Sampled
+from ..kernels.steps import Passed, Sampled
 from ..model.configuration import State
 from ..model.joint_assembly import OPEN
+from ..numerics.dop853 import dop853
 from .bodies import Bodies, NotElementary
 from .compiled_steps import CompiledSteps
 from .moments import Moment
@@ -28,6 +29,7 @@ class LoopSteps(CompiledSteps):
         self._rules = Rules(
             equations.measure.metric, bodies.limits(restored), np.array([OPEN * equations.measure.outermost, *near[1:]]),
             np.zeros(5), np.ones(rows, dtype=bool), np.ones(rows, dtype=bool), np.zeros(n + 2),
+            np.zeros((3, 2 * n + 2)), np.zeros((dop853.N_STAGES_EXTENDED, 2 * n + 2)), np.zeros(2 * n),
         )  # fmt: skip
 
     @classmethod

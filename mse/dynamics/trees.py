@@ -11,8 +11,8 @@ import numpy as np
 
 from ..kernels import tree_steps
 from ..kernels.joints import ANGLE
+from ..kernels.steps import Passed, Sampled
 from ..kernels.tree_nodes import WIDTH
-from ..kernels.tree_steps import Passed, Sampled
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
 from .bodies import LINE, WHOLE, Bodies, Seat

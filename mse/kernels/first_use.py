@@ -21,11 +21,13 @@ _SUBJECTS = {
     "march": "time steps",
     "multibody": "large motions",
     "multibody_fronts": "large motions",
+    "multibody_steps": "large motions",
     "motions": "beams",
     "rank": "constraints",
     "rotations": "rotations",
     "sizes": "tolerances",
     "springs": "springs and weights",
+    "steps": "large motions",
     "tree_steps": "large motions",
 }
 

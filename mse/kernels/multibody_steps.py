@@ -1,6 +1,6 @@
 """Steps of rigid bodies on joints that close loops by the method of order 8 of Dormand and Prince, many in one call.
 
-They are those of :mod:`mse.dynamics.explicit`, which makes them where forces or motions are given.
+Steps have the same length and ends as those of :mod:`mse.dynamics.explicit`, which makes them in Python where inputs act.
 """
 
 from __future__ import annotations
@@ -13,7 +13,24 @@ import numpy as np
 from .by_address import called
 from .jit import bare_part, kept
 from .multibody import GOOD, NEAR, put_angles, run_arguments
-from .tree_steps import FAILED, NO_INERTIA, REACHED, Method, Passed, Sampled, put_dense
+from .steps import (
+    ALL,
+    FAILED,
+    FIRST,
+    NO_INERTIA,
+    NONE,
+    REACHED,
+    SECOND,
+    STEP,
+    Method,
+    Passed,
+    Sampled,
+    first_length,
+    put_dense,
+    put_end,
+    put_within,
+    trial_length,
+)  # fmt: skip
 
 
 class Rules(NamedTuple):
@@ -23,7 +40,9 @@ class Rules(NamedTuple):
     open, the pivot below which rounding denies the tolerance, sizes a second below which speeds are rest, and by which factor and
     how often a step is made shorter where that pivot shows.  The rest is room: for the gaps (4,) of ``run`` and whether
     constraints of stages are restored, which rows are independent (R,), the same where constraints are restored, and further
-    forces (n + 2,), of which there are none.
+    forces (n + 2,), of which there are none; for coordinates at the begin and twice at the end of a step (3, 2 n + 2), slopes of
+    its stages (16, 2 n + 2) and tolerances (2 n,).  March allocates nothing: without counting who refers to an array it compiles
+    in three quarters of the time.
     """
 
     metric: np.ndarray
@@ -33,6 +52,9 @@ class Rules(NamedTuple):
     independent: np.ndarray
     loose: np.ndarray
     extra: np.ndarray
+    ends: np.ndarray
+    slopes: np.ndarray
+    tolerances: np.ndarray
 
 
 @bare_part
@@ -130,36 +152,33 @@ def _settled(own, begin, method, y, slopes, to):
 def _first_length(own, begin, method, y, tolerances, slopes, longest, room):
     """The length of a first step, from the sizes of rates and of their change (Hairer, II.4); negative where there is none."""
     rate, size = _mean(method, y, slopes[0], tolerances), _mean(method, y, y, tolerances)
-    h = min(1e-6 if min(size, rate) < 1e-5 else 0.01 * size / rate, longest)
-    if not _asked(own, begin, method, y, h / method.weights[1, 0], 1, 2, slopes):
+    h = min(trial_length(size, rate), longest)
+    if not _asked(own, begin, method, y, h / method.weights[1, 0], FIRST, SECOND, slopes):
         return -1.0
     for i in range(y.shape[0]):
         room[i] = slopes[1, i] - slopes[0, i]
-    rate = max(rate, _mean(method, y, room, tolerances) / h)
-    return min(100.0 * h, max(1e-6, 1e-3 * h) if rate <= 1e-15 else (0.01 / rate) ** 0.125)
+    return first_length(h, rate, _mean(method, y, room, tolerances) / h)
 
 
 @bare_part
 def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
     """A step that keeps the tolerance, tried from the first of two lengths (s) down to the second.
 
-    Gives its length, that of the next one, how often it was tried, and REACHED or why there is none.  Both of the ``ends`` get
-    coordinates at its end, the second after constraints were restored; poses and angles there are put ``to`` their places.
+    Returns its length, the length of the next step, the number of trials, and REACHED or the reason why there is none.  The first
+    of ``ends`` gets the coordinates at the end, the second the same with restored constraints, ``to`` the poses and angles.
     """
     rules, (h, shortest), (end, point), tried = own[3], lengths, ends, 0
     safe, least, follows = method.factors[0], method.factors[1], method.factors[2]
     elsewhere, at_ends, whole = 0, 0, 0.0  # how often stages, and ends, were moved away from a dead point
     while True:
         h = max(h, shortest)
-        if not _asked(own, begin, method, y, h, 1, 12, slopes):
+        if not _asked(own, begin, method, y, h, FIRST, STEP, slopes):
             return h, h, tried, NO_INERTIA
         tried += 1
         dead = rules.gaps[3] < rules.apart[1]
+        put_end(method, y, h, slopes, end)
         for i in range(y.shape[0]):
-            x = 0.0
-            for j in range(12):
-                x += method.last[j] * slopes[j, i]
-            end[i] = point[i] = y[i] + h * x
+            point[i] = end[i]
         error = _error(method, y, end, h, slopes, tolerances)
         change = min(method.factors[2], safe * error**-0.125) if error > 0.0 else method.factors[2]
         if not error < 1.0 and dead and elsewhere < rules.apart[4]:
@@ -189,11 +208,7 @@ def _put_samples(own, begin, method, passed, s, point, y, slopes, sampled, dense
     """Moments from the number m on within a step; the number of the one that follows, and REACHED or FAILED if one is missing."""
     while m < sampled.time.shape[0] and sampled.time[m] <= passed.time[s + 1]:
         x = (sampled.time[m] - passed.time[s]) / passed.made[s]
-        for i in range(y.shape[0]):
-            z = 0.0
-            for j in range(6, -1, -1):
-                z = (z + dense[j, i]) * (1.0 - x if j % 2 else x)
-            point[i] = y[i] + z
+        put_within(y, dense, x, point)
         if not _settled(own, begin, method, point, slopes, (sampled.o[m], sampled.u[m], sampled.angles[m])):
             return m, FAILED
         _put_velocities(point, sampled.v[m], sampled.damped, m)
@@ -209,16 +224,15 @@ def _put_velocities(y, v, damped, at):
     damped[at] = y[2 * v.shape[0]]
 
 
-@kept(nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy", _nrt=False)
 def march(run, model, work, method, rules, passed, until, sampled, dense, rows):
     """See :func:`mse.kernels.tree_steps.march`; ``run`` is an address, and the angles are those on which springs act.
 
     ``dense`` (k, 7, 2 n + 2) are the parts of the last interpolation, or if no moments are asked for, of those in all steps, and
     ``rows`` (k, R) which ones were independent there.
     """
-    n, size, m, own = rules.metric.shape[0], dense.shape[2], np.int64(0), (run, model, work, rules)
-    y, ends = np.zeros(size), (np.zeros(size), np.zeros(size))
-    slopes, tolerances = np.zeros((16, size)), np.zeros(2 * n)
+    n, m, own = rules.metric.shape[0], np.int64(0), (run, model, work, rules)
+    y, ends, slopes, tolerances = rules.ends[0], (rules.ends[1], rules.ends[2]), rules.slopes, rules.tolerances
     for s in range(passed.made.shape[0]):
         time, begin = passed.time[s], (passed.o[s], passed.u[s], passed.angles[s])
         if time >= until:
@@ -226,7 +240,7 @@ def march(run, model, work, method, rules, passed, until, sampled, dense, rows):
         for i in range(n):
             y[i], y[n + i] = 0.0, passed.v[s, i]
         y[2 * n] = passed.damped[s]
-        if not _asked(own, begin, method, y, 0.0, 0, 1, slopes):
+        if not _asked(own, begin, method, y, 0.0, NONE, FIRST, slopes):
             return s, m, NO_INERTIA
         speed = _put_tolerances(method, rules, y, slopes[0], tolerances)
         h, longest, first = passed.foreseen[s], _longest(y, method.limits[4]), passed.foreseen[s] == 0.0
@@ -244,7 +258,7 @@ def march(run, model, work, method, rules, passed, until, sampled, dense, rows):
         passed.asked[s] = 1 + first + 11 * tried
         last = sampled.time.shape[0]
         if last == 0 or sampled.time[m] <= time + h:
-            if not _asked(own, begin, method, y, h, 12, 16, slopes):
+            if not _asked(own, begin, method, y, h, STEP, ALL, slopes):
                 return s, m, NO_INERTIA
             at = 0 if last else s
             put_dense(method, y, ends[0], h, slopes, dense[at])
@@ -263,7 +277,7 @@ def march_arguments() -> tuple:
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     model, work, *_, independent = run_arguments()[:7]
     passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
-    rules = Rules(row, row, row, row, independent, independent, row)
+    rules = Rules(row, row, row, row, independent, independent, row, table, table, row)
     sampled = Sampled(row, stack, blocks, table, table, row)
     return (
         0,

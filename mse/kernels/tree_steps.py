@@ -1,69 +1,36 @@
 """Steps of trees of rigid bodies by the method of order 8 of Dormand and Prince, many in one call.
 
-Coefficients and control of the error are those of DOP853 (E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential
-Equations I, 1993, II.5 and II.6), but an error is that of the coordinate with the largest one.
+Errors are controlled as in DOP853 (:mod:`mse.kernels.steps`), but an error is that of the coordinate with the largest one.
 """
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
 from .jit import bare_part, kept
+from .steps import (
+    ALL,
+    FAILED,
+    FIRST,
+    NO_INERTIA,
+    NONE,
+    REACHED,
+    SECOND,
+    STEP,
+    Method,
+    Passed,
+    Sampled,
+    first_length,
+    put_dense,
+    put_end,
+    put_within,
+    trial_length,
+)  # fmt: skip
 from .tree_nodes import A
 from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, SLIDE, Tree, accelerate, place
-
-REACHED, FAILED, NO_INERTIA = 0, 1, 2
-# numbers of numpy, since numba would compile a part once for each number of Python (jit.py)
-_NONE, _FIRST, _SECOND, _STEP, _ALL = np.int64(0), np.int64(1), np.int64(2), np.int64(12), np.int64(16)
-
-
-class Method(NamedTuple):
-    """Coefficients, and what steps keep to.
-
-    ``weights`` (16, 16) of the stages, of which the first twelve make a step; ``last`` (12,) of its end; ``errors`` (2, 12) of
-    its errors of orders 5 and 3; ``between`` (4, 16) of the last four parts of its interpolation.  ``limits`` are the relative
-    tolerance, the size of the system (m), the share of the largest speed below which speeds are as exact as this one, the least
-    relative change of a time, and how far a ball joint turns in a step (rad); ``factors`` are those on the step that an error
-    allows, at least and at most (Hairer's).
-    """
-
-    weights: np.ndarray
-    last: np.ndarray
-    errors: np.ndarray
-    between: np.ndarray
-    limits: np.ndarray
-    factors: np.ndarray
-
-
-class Passed(NamedTuple):
-    """Begins of so many steps, one after the other: poses and velocities of bodies, angles of nodes, times (s), works of dampers
-    (J), the lengths (s) of steps that were foreseen there, zero for none; lengths of steps that were made, and their evaluations.
-    """
-
-    o: np.ndarray
-    u: np.ndarray
-    v: np.ndarray
-    angles: np.ndarray
-    time: np.ndarray
-    damped: np.ndarray
-    foreseen: np.ndarray
-    made: np.ndarray
-    asked: np.ndarray
-
-
-class Sampled(NamedTuple):
-    """Moments within steps, at times (s) in order: poses and velocities of bodies, angles of nodes, works of dampers (J)."""
-
-    time: np.ndarray
-    o: np.ndarray
-    u: np.ndarray
-    v: np.ndarray
-    angles: np.ndarray
-    damped: np.ndarray
 
 
 @bare_part
@@ -131,7 +98,7 @@ def _try_length(method, y, tolerances, slopes):
     for i in range(tolerances.shape[0]):
         scale = tolerances[i] + method.limits[0] * abs(y[i])
         near, rate = max(near, abs(y[i]) / scale), max(rate, abs(slopes[0, i]) / scale)
-    return 1e-6 if min(near, rate) < 1e-5 else 0.01 * near / rate
+    return trial_length(near, rate)
 
 
 @bare_part
@@ -141,21 +108,7 @@ def _first_length(method, y, tolerances, slopes, h):
     for i in range(tolerances.shape[0]):
         scale = tolerances[i] + method.limits[0] * abs(y[i])
         most, change = max(most, abs(slopes[0, i]) / scale), max(change, abs(slopes[1, i] - slopes[0, i]) / scale / h)
-    most = max(most, change)
-    return min(100.0 * h, max(1e-6, 1e-3 * h) if most <= 1e-15 else (0.01 / most) ** 0.125)
-
-
-@bare_part
-def put_dense(method, y, end, h, slopes, dense):
-    """The parts (7, 2 n + 1) of the interpolation of order 7 in a step h from y to an end, from the slopes of all stages."""
-    for i in range(y.shape[0]):
-        change, first = end[i] - y[i], h * slopes[0, i]
-        dense[0, i], dense[1, i], dense[2, i] = change, first - change, 2.0 * change - (h * slopes[12, i] + first)
-        for j in range(4):
-            x = 0.0
-            for s in range(16):
-                x += method.between[j, s] * slopes[s, i]
-            dense[3 + j, i] = h * x
+    return first_length(h, most, change)
 
 
 @bare_part
@@ -165,11 +118,7 @@ def _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, first):
         x = (sampled.time[m] - passed.time[s]) / passed.made[s]
         if sampled.time[m] > passed.time[s + 1]:
             return m
-        for i in range(y.shape[0]):
-            z = 0.0
-            for j in range(6, -1, -1):
-                z = (z + dense[j, i]) * (1.0 - x if j % 2 else x)
-            point[i] = y[i] + z
+        put_within(y, dense, x, point)
         place(tree, rows, point, slope)
         put_bodies(tree, rows, point, sampled.o[m], sampled.u[m], sampled.v[m])
         _put_angles(tree, passed.angles[s], point, sampled.angles[m])
@@ -205,7 +154,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
     Gives how many, how many of these moments have come, and what ended them.  ``dense`` (7, 2 n + 1) are the parts of the last
     interpolation.
     """
-    size, m = dense.shape[1], _NONE
+    size, m = dense.shape[1], NONE
     y, end, point, slopes = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((16, size))
     tolerances = np.zeros(size - 1)
     safe, least, most = method.factors[0], method.factors[1], method.factors[2]
@@ -215,28 +164,24 @@ def march(tree, rows, method, passed, until, sampled, dense):
             return s, m, REACHED
         begin_step(tree, rows, passed.o[s], passed.u[s], v, angles, y)
         y[size - 1] = passed.damped[s]
-        if not _put_stages(tree, rows, method, y, 0.0, _NONE, _FIRST, slopes, point):
+        if not _put_stages(tree, rows, method, y, 0.0, NONE, FIRST, slopes, point):
             return s, m, NO_INERTIA
         speed = _put_tolerances(tree, rows, method, v, tolerances)
         h, follows = passed.foreseen[s], most
         passed.asked[s] = 1
         if h == 0.0:
             h = _try_length(method, y, tolerances, slopes)
-            if _put_stages(tree, rows, method, y, h / method.weights[1, 0], _FIRST, _SECOND, slopes, point):
+            if _put_stages(tree, rows, method, y, h / method.weights[1, 0], FIRST, SECOND, slopes, point):
                 h = _first_length(method, y, tolerances, slopes, h)
             passed.asked[s] = 2
         h = min(h, _longest(tree, y, method.limits[4]))
         shortest = method.limits[3] * max(method.limits[1] / speed, abs(time))
         while True:
             h = max(h, shortest)
-            if not _put_stages(tree, rows, method, y, h, _FIRST, _STEP, slopes, point):
+            if not _put_stages(tree, rows, method, y, h, FIRST, STEP, slopes, point):
                 return s, m, NO_INERTIA
             passed.asked[s] += 11
-            for i in range(size):
-                x = 0.0
-                for j in range(12):
-                    x += method.last[j] * slopes[j, i]
-                end[i] = y[i] + h * x
+            put_end(method, y, h, slopes, end)
             error = _error(method, y, end, h, slopes, tolerances)
             change = min(most, safe * error**-0.125) if error > 0.0 else most
             if error < 1.0:
@@ -250,7 +195,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
         passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, end[size - 1], h
         passed.foreseen[s + 1] = h * min(follows, change)
         if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
-            if not _put_stages(tree, rows, method, y, h, _STEP, _ALL, slopes, point):
+            if not _put_stages(tree, rows, method, y, h, STEP, ALL, slopes, point):
                 return s, m, NO_INERTIA
             put_dense(method, y, end, h, slopes, dense)
             m = _put_samples(tree, rows, passed, s, y, dense, point, slopes[0], sampled, m)
@@ -276,4 +221,4 @@ def between(tree, rows, passed, s, dense, sampled):
     y, point, slope = np.zeros(size), np.zeros(size), np.zeros(size)
     begin_step(tree, rows, passed.o[s], passed.u[s], passed.v[s], passed.angles[s], y)
     y[size - 1] = passed.damped[s]
-    _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, _NONE)
+    _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, NONE)

@@ -43,14 +43,7 @@ def run(system=None, **more):
 
 
 def test_steps_are_those_that_python_controls(monkeypatch):
-    taken, leap = [], LoopSteps.leap
-
-    def counted(*given):
-        found = leap(*given)
-        taken.append(len(found[0].begins))
-        return found
-
-    monkeypatch.setattr(LoopSteps, "leap", counted)
+    taken = book.count_leaps(monkeypatch, LoopSteps)
     motion = run()
     assert sum(taken) == motion.steps
     assert motion["drive.angle"].max() - motion["drive.angle"].min() > 2 * np.pi

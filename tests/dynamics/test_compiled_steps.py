@@ -10,14 +10,7 @@ from mse.dynamics.compiled_steps import CompiledSteps
 
 @pytest.mark.parametrize("system", [book.four_bars(1), book.trolley()], ids=["loops", "tree"])
 def test_large_systems_make_fewer_steps_in_one_call_to_the_same_bits(system, monkeypatch):
-    rows, leap = [], CompiledSteps.leap
-
-    def counted(*given):
-        found = leap(*given)
-        rows.append(len(found[0].begins))
-        return found
-
-    monkeypatch.setattr(CompiledSteps, "leap", counted)
+    rows = book.count_leaps(monkeypatch, CompiledSteps)
     whole = system.simulate(duration=2.0, dt=0.5, rtol=1e-8, progress=False)
     assert rows == [whole.steps]
     monkeypatch.setattr(compiled_steps, "_WORK", 20)

@@ -23,7 +23,7 @@ def equations_of(system):
 
 
 def point_on_rod():
-    """A point of 2 kg without inertia on a rod of 0.5 m; its hook is 0.1 m beside it."""
+    """A point of 2 kg without inertia hangs on a rod of 0.5 m; 0.1 m from it is a frame, its hook."""
     system = mse.MSystem("swing", gravity=(0, 0, -9.81))
     point = system.add(mse.RigidBody("point", mass=2.0, at=Pose.dz(-0.5), frames={"hook": Pose.dx(0.1)}))
     system.add(mse.Rod("rod", length=0.5), between=(system.ground, point))

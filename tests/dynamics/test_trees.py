@@ -60,14 +60,7 @@ def run(system, **more):
 
 @pytest.mark.slow
 def test_every_joint_moves_as_in_a_whole_system(monkeypatch):
-    taken, leap = [], TreeSteps.leap
-
-    def counted(*given):
-        found = leap(*given)
-        taken.append(len(found[0].begins))
-        return found
-
-    monkeypatch.setattr(TreeSteps, "leap", counted)
+    taken = book.count_leaps(monkeypatch, TreeSteps)
     motion = run(branched())
     assert sum(taken) == motion.steps
     assert motion.largest_residual < 1e-13
@@ -155,14 +148,7 @@ def test_springs_along_lines_pull_as_in_numpy(monkeypatch):
 
 
 def test_two_points_on_a_spring_swing_about_their_distance_in_steps_made_at_once(monkeypatch):
-    taken, leap = [], TreeSteps.leap
-
-    def counted(*given):
-        found = leap(*given)
-        taken.append(len(found[0].begins))
-        return found
-
-    monkeypatch.setattr(TreeSteps, "leap", counted)
+    taken = book.count_leaps(monkeypatch, TreeSteps)
     s = mse.MSystem("two", gravity=(0, 0, 0))
     one, two = (
         s.add(mse.RigidBody(f"body{k}", mass=m, inertia=0.1, at=Pose.dx(0.6 * k))) for k, m in ((0, 2.0), (1, 3.0))

@@ -206,3 +206,16 @@ def squeezer(p, start):
     system.clamp(system.ground, elastic.frame(1), Pose(c, np.eye(3)))
     system.add(mse.Load("motor", torque=(0, 0, p["mom"])), between=(k1,))
     return system
+
+
+def count_leaps(monkeypatch, steps):
+    """How many steps each call of ``leap`` of a class makes from now on."""
+    taken, leap = [], steps.leap
+
+    def counted(*given):
+        found = leap(*given)
+        taken.append(len(found[0].begins))
+        return found
+
+    monkeypatch.setattr(steps, "leap", counted)
+    return taken

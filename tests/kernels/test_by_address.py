@@ -39,6 +39,9 @@ def test_what_it_raises_comes_through():
 
 
 def test_without_compiling_it_is_a_plain_call():
-    code = "import test_by_address as t; t.test_a_kernel_is_called_and_changes_its_arguments()"
+    code = "import test_by_address as t; t.test_a_kernel_is_called_and_changes_its_arguments(); print(type(t.outer))"
     env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    subprocess.run([sys.executable, "-c", code], check=True, env=env, cwd=os.path.dirname(__file__))
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=os.path.dirname(__file__)
+    )
+    assert run.stdout == "<class 'function'>\n", run.stderr

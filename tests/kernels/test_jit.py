@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from mse.kernels import fronts, jit, multibody, multibody_fronts, tree_nodes, tree_steps, trees
+from mse.kernels import fronts, jit, multibody, multibody_fronts, multibody_steps, steps, tree_nodes, tree_steps, trees
 
 # what a process compiles of the elimination's structure while it sweeps one small model, a few times
 PROGRAM = """
@@ -70,12 +70,13 @@ def test_python_and_compiled_code_find_the_same_to_the_last_bit():
 
 def test_parts_of_large_motions_are_compiled_once():
     # a first motion waits for every copy; straight parts have none, as they are written where they are called
-    given: dict[str, set] = {}
-    for module in (trees, tree_steps, multibody, multibody_fronts):
+    given: dict[object, set] = {}
+    modules = trees, tree_steps, steps, multibody, multibody_fronts, multibody_steps
+    for module in modules:
         for call in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
                 values = [getattr(a, "value", vars(module).get(getattr(a, "id", ""))) for a in call.args]
                 literals = tuple(v if isinstance(v, int) else None for v in values)
-                given.setdefault(call.func.id, set()).add(literals)
-    parts = {name for module in (trees, tree_steps, multibody, multibody_fronts) for name in vars(module)}
-    assert not {name for name in (set(given) & parts) - set(vars(tree_nodes)) if len(given[name]) > 1}
+                if call.func.id in vars(module) and call.func.id not in vars(tree_nodes):
+                    given.setdefault(vars(module)[call.func.id], set()).add(literals)
+    assert not [part for part, literals in given.items() if len(literals) > 1]
