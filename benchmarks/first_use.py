@@ -53,6 +53,23 @@ linear.modes()
 linear.frequency_response(np.geomspace(0.1, 100.0, 400))
 print(time.perf_counter() - start)
 """
+MOTION = """
+import time
+start = time.perf_counter()
+import mse
+from mse import Pose
+system = mse.MSystem("rods", gravity=(0, 0, -9.81))
+end = system.ground
+for k, (x, z, way) in enumerate(((0.0, 0.5, Pose.dz(0.5)), (0.5, 1.0, Pose.dx(0.5)), (1.0, 0.5, Pose.dz(-0.5)))):
+    ends = {{"first": way.inverse(), "last": way}}
+    rod = system.add(mse.RigidBody(f"rod{{k}}", mass=1.0, inertia=0.1, at=Pose.dxdydz(x, 0.0, z), frames=ends))
+    system.add(mse.Revolute(f"hinge{{k}}", axis=(0, 1, 0)), between=(end, rod.frame("first")))
+    end = rod.frame("last")
+if {loop}:
+    system.add(mse.Revolute("last", axis=(0, 1, 0)), between=(end, system.ground @ Pose.dx(1.0)))
+system.simulate(duration=1.0, dt=0.1, initial={{"hinge0.angle'": 1.0}})
+print(time.perf_counter() - start)
+"""
 
 
 def alone(program: str, cache: str, ahead: bool = True) -> float:
@@ -80,6 +97,8 @@ def rows(quick: bool) -> Iterator[Row]:
         (6, PENDULUM.format(response=False), "pendulum's modes"),
         (6, PENDULUM.format(response=True), "pendulum's response"),
         (48, BLADE, "blade's response"),
+        (3, MOTION.format(loop=False), "large motion of a chain"),
+        (3, MOTION.format(loop=True), "large motion of a loop"),
     ):
         with tempfile.TemporaryDirectory() as cache:
             yield Row(f"first use: {task}, cache empty, one process", size, alone(program, cache, ahead=False))

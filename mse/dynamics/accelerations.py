@@ -24,6 +24,7 @@ from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation, Measure
 from ..model.groups import Group
+from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
 from ..numerics.options import SIZES
 from ..numerics.rank import rank
@@ -122,9 +123,10 @@ class Equations:
     @cached_property
     def measure(self) -> Measure:
         """What steps count for: turns by the size of the system, charges and the like by what is stored of them."""
-        at, t = Evaluation.initial(self.assembly).configuration, self.topology
-        found = Measure.of(self.assembly, at)
+        t = self.topology
+        found = Measure.of(self.assembly, t.frame_poses(*initial_poses(t))[0])
         if t.internal:
+            at = Evaluation.initial(self.assembly).configuration
             found.metric[self.size - t.internal :] = motion_scale(t, self.assembly, at, found.size)
         return found
 

@@ -110,7 +110,7 @@ class Pace:
 
 def compile_steps_ahead(equations: Equations) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
-    bodies = Bodies.of(equations) if ahead.waits_before_steps() else None
+    bodies = Bodies.of(equations) if ahead.steps_may_be_missing() else None
     if bodies is not None:
         ahead.compile_steps_ahead(_kernels(bodies, bodies.alone and Nodes(bodies).found))
 

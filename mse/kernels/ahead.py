@@ -35,10 +35,14 @@ _NICENESS = 5
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({!r})"
 
 SEARCH, BEAMS, TREES, LOOPS, BODIES = "search", "beams", "trees", "loops", "bodies"
+_BEFORE_STEPS = (
+    put_joints,
+    shift_to_reference,
+)  # what takes longest of all that a large motion needs before its first step
 _asked: set[str] = set()  # of these, what this process has begun
 _child: subprocess.Popen | None = None
 _kind = ""  # what that compiles
-_ready = False  # whether all that comes before the steps of a large motion is known to be on disk
+_ready = False  # whether all that large motions need is known to be on disk
 
 
 def needed(with_beams: bool) -> list[tuple]:
@@ -94,17 +98,20 @@ def compile_ahead(kernels: Collection) -> None:
             _start(kind)
 
 
-def waits_before_steps() -> bool:
-    """Whether a first large motion has to compile something before its steps, while a second process could compile these."""
+def steps_may_be_missing() -> bool:
+    """Whether a second process could compile something for a first large motion of any kind."""
     global _ready
-    _ready = _ready or not storable(put_joints) or (on_disk(put_joints) and on_disk(shift_to_reference))
+    if not _ready:
+        kernels = [*_BEFORE_STEPS, *(kernel for kind in (TREES, LOOPS) for kernel, _ in steps_of(kind))]
+        _ready = not storable(put_joints) or all(map(on_disk, kernels))
     return not _ready and _of_use()
 
 
 def compile_steps_ahead(kind: str) -> None:
-    """Start a second process that compiles the steps of large motions, unless it was done before."""
-    (steps, _), *_ = steps_of(kind)
-    if kind not in _asked and not on_disk(steps):
+    """Start a second process that compiles the steps of large motions, if this one has to compile something meanwhile."""
+    (steps, _), *shorter = steps_of(kind)
+    here = [*_BEFORE_STEPS, *(kernel for kernel, _ in shorter)]
+    if kind not in _asked and not on_disk(steps) and not all(map(on_disk, here)):
         _asked.add(kind)
         _end()  # what a search needs takes less time, and this process compiles it meanwhile
         _start(kind)

@@ -29,22 +29,22 @@ _BY_POSITIONS = "frame_poses", "constraint_entries", "slopes"  # these depend on
 _BY_MEASURE = "distances", "constraints"  # these also depend on the measure of steps
 
 
-def model_size(assembly: Assembly, at: Configuration) -> float:
-    """A length (m) of the whole system: its extent, or the length of its longest element if that is larger.
+def model_size(assembly: Assembly, origins: np.ndarray) -> float:
+    """A length (m) of a whole system with frames at some origins (n, 3): its extent, or that of its longest element if larger.
 
     Ground frames without an element do not count: the world's origin and sensors may be anywhere.
     """
     counts = assembly.topology.unit > 0
     for g in assembly.groups:
         counts[g.frames] = True
-    extent = float(diameter(at.o[counts]))
-    extent = extent if extent > NOTHING * farthest(at) else 0.0
+    extent = float(diameter(origins[counts]))
+    extent = extent if extent > NOTHING * farthest(origins) else 0.0
     return max([extent, *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
 
 
-def farthest(at: Configuration) -> float:
-    """The largest coordinate (m) of bodies and of the places that they are linked to."""
-    return float(np.abs(at.o).max(initial=0.0))
+def farthest(origins: np.ndarray) -> float:
+    """The largest coordinate (m) of bodies and of the places that they are linked to, from origins (n, 3) of all frames."""
+    return float(np.abs(origins).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +64,12 @@ class Measure:
     internal: int
 
     @classmethod
-    def of(cls, assembly: Assembly, at: Configuration) -> Measure:
-        """The measure by displacements of frames: a rotation counts as the displacement at the size of the system."""
-        size, metric = model_size(assembly, at), np.ones(assembly.size)
+    def of(cls, assembly: Assembly, origins: np.ndarray) -> Measure:
+        """The measure by displacements of frames, now at origins (n, 3): a rotation counts as that at the size of the system."""
+        size, metric = model_size(assembly, origins), np.ones(assembly.size)
         metric[: 6 * (assembly.bodies - 1)].reshape(-1, 6)[:, 3:] = size
         count = assembly.topology.internal
-        return cls(np.arange(assembly.size), metric, size, max(size, farthest(at)), assembly.bodies - 1, count)
+        return cls(np.arange(assembly.size), metric, size, max(size, farthest(origins)), assembly.bodies - 1, count)
 
     @cached_property
     def whole(self) -> np.ndarray:
@@ -140,7 +140,7 @@ class Evaluation:
     @cached_property
     def measure(self) -> Measure:
         """The measure of steps."""
-        return Measure.of(self.assembly, self.configuration)
+        return Measure.of(self.assembly, self.configuration.o)
 
     def measured(self, measure: Measure) -> Evaluation:
         """The same state with another measure of steps."""
@@ -180,7 +180,7 @@ class Evaluation:
     @property
     def farthest(self) -> float:
         """The largest coordinate (m) of any position of bodies and of what they are linked to."""
-        return farthest(self.configuration)
+        return farthest(self.configuration.o)
 
     # -- energy and forces ------------------------------------------------------------------------------------
     def total(self, order: int) -> Total:

@@ -41,7 +41,7 @@ def balanced_together(here: Evaluation, *, stable: bool) -> State | None:
     kept = flux_keeping(here, parts)
     if not parts and not kept.shape[1]:
         return None
-    here = here.measured(Measure.of(here.assembly, here.configuration))
+    here = here.measured(Measure.of(here.assembly, here.configuration.o))
     both = _Coupled(here, kept)
     return both.solved(here, stable) if both.coupled and both.count <= _MOST else None
 

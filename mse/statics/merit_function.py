@@ -117,12 +117,12 @@ class MeritFunction:
         here = Evaluation.initial(assembly) if start is None else Evaluation(assembly, start)
         here = carrying(here)
         assembly, at = here.assembly, here.configuration
-        size = model_size(assembly, at)
+        size = model_size(assembly, at.o)
         scale, searched = coordinate_scale(topology, size), searched_coordinates(topology, assembly)
         if topology.internal:
             scale[len(scale) - topology.internal :] = internal_scale(topology, assembly, at, size)
         metric = step_metric(topology, assembly, scale, size)[searched]
-        measure = Measure(searched, metric, size, max(size, farthest(at)), topology.units - 1, topology.internal)
+        measure = Measure(searched, metric, size, max(size, farthest(at.o)), topology.units - 1, topology.internal)
         here, lengths = here.measured(measure), np.zeros(0)
         if assembly.constraint_count:
             lengths = slope_lengths(here.slopes)

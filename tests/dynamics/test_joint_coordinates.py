@@ -40,7 +40,7 @@ def test_values_and_rates_are_those_of_each_joint_and_of_small_displacements():
     s, rng = system()
     topology, assembly = prepared(s, None)
     here = Evaluation.initial(assembly)
-    here = here.measured(Measure.of(assembly, here.configuration))
+    here = here.measured(Measure.of(assembly, here.configuration.o))
     named = NamedCoordinates(topology, here)
     alone = {}
     for g in assembly.groups:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import mse
-from mse.kernels import ahead
+from mse.kernels import ahead, joints
 from mse.kernels.beams import late_parts, segment
 from mse.kernels.springs import spring
 from mse.model.topology import Topology
@@ -234,20 +234,22 @@ def test_the_topology_of_a_system_asks_for_it(started):
     assert len(started) == 1
 
 
-def pendulum(kind: str) -> mse.MSystem:
-    """A body on a hinge, which is a tree; a bushing between it and the ground makes steps of another kind."""
+def pendulum(kind: str, inertia: float = 0.01) -> mse.MSystem:
+    """A body on a hinge, which is a tree; a rod makes it a loop, a bushing to the ground makes steps of a third kind."""
     system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
-    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.01, at=mse.Pose.dx(0.5)))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=inertia, at=mse.Pose.dx(0.5)))
     hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
     system.clamp(system.ground, hinge.frame(1))
     system.clamp(body.frame(0), hinge.frame(0), mse.Pose.dx(-0.5))
     if kind == "bodies":
         bushing = mse.Bushing("bushing", stiffness=(1e2,) * 6)
         system.add(bushing, between=(body, system.ground @ mse.Pose.dx(0.5)))
+    if kind == "loops":
+        system.add(mse.Rod("rod", length=0.5), between=(body, system.ground))
     return system
 
 
-@pytest.mark.parametrize("kind", ["trees", "bodies"])
+@pytest.mark.parametrize("kind", ["trees", "loops", "bodies"])
 def test_a_large_motion_asks_for_its_steps_and_waits_for_them(started, monkeypatch, kind):
     waited = []
     monkeypatch.setattr(Recorder, "wait", lambda self: waited.append(self.returncode))
@@ -265,10 +267,21 @@ def test_an_implicit_motion_does_not_ask_for_explicit_steps(started):
     assert len(started) == 1
 
 
-def test_steps_are_not_asked_for_where_nothing_is_compiled_before(started, monkeypatch):
+@pytest.mark.parametrize(("kind", "asked"), [("trees", 0), ("loops", 1), ("bodies", 0)])
+def test_after_a_search_steps_are_asked_for_where_they_are_several_kernels(started, monkeypatch, kind, asked):
     monkeypatch.setattr(ahead, "on_disk", lambda kernel: kernel in (ahead.put_joints, ahead.shift_to_reference))
-    pendulum("trees").simulate(duration=0.01, dt=0.01)
-    assert not started
+    pendulum(kind).simulate(duration=0.01, dt=0.01)
+    assert len(started) == asked
+
+
+@pytest.mark.parametrize("inertia", [0.01, 0.0])
+def test_steps_are_asked_for_before_anything_that_takes_long_is_called(started, monkeypatch, inertia):
+    """Joints of points, too, which have no size of their own."""
+    begun, former = [], ahead.compile_steps_ahead
+    monkeypatch.setattr(joints, "put_joints", lambda *given: begun.append("joints") or ahead.put_joints(*given))
+    monkeypatch.setattr(ahead, "compile_steps_ahead", lambda kind: begun.append(kind) or former(kind))
+    pendulum("trees", inertia).simulate(duration=0.01, dt=0.01)
+    assert begun[:2] == ["trees", "joints"]
 
 
 # the end of a motion, what was compiled for it here, and how the second process ended
