@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg as sl
 
-from ..analysis.time.inputs import Input
+from ..analysis.time.inputs import Input, checked_times
 from ..analysis.time.response import TimeResponse
-from ..analysis.time.simulate import checked_times
 from ..analysis.time.state_space import StateSpace
 from ..analysis.time.step_loop import StepLoop
 from ..errors import ImproperModelError, ModelError
@@ -175,7 +174,7 @@ class SampledLoop(StepLoop):
         initial: Mapping[str, float] | None, progress: Show,
     ):  # fmt: skip
         own = Links([link for link in closed.links.all if link.controller.dt is not None])
-        dt = checked_times(closed, dt, dt)[1]
+        dt = checked_times(closed.name, dt, dt)[1]
         every = own.dt / dt
         if abs(every - round(every)) > NOTHING * every or every < 0.5:
             raise ModelError(
@@ -271,7 +270,7 @@ def simulate_sampled(
 
     if hold not in (None, "zoh"):
         raise refusal(closed.name, "hold", hold, "'zoh': with sampled controllers inputs keep their values over a step")
-    steps, dt = checked_times(closed, *times)
+    steps, dt = checked_times(closed.name, *times)
     given = mapping(closed.name, "inputs", inputs, "functions of time or samples by input")
     loop = SampledLoop(closed, dt=dt, inputs=list(given), outputs=outputs, initial=initial, progress=progress)
     return loop.run(steps, controller=filters, inputs=given, progress=progress)

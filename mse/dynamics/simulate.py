@@ -11,9 +11,9 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..analysis.resources import refuse_beyond_memory
+from ..analysis.time.inputs import checked_times
 from ..analysis.time.recording import Recording
 from ..analysis.time.response import Crossing, TimeResponse
-from ..analysis.time.simulate import checked_times
 from ..errors import Interrupted, ModelError, MotionError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
@@ -75,7 +75,7 @@ def simulate(
     progress: Show = True,
 ) -> Trajectory | TimeResponse:
     """See :meth:`.MSystem.simulate`."""
-    steps, dt = checked_times(system, duration, dt)
+    steps, dt = checked_times(system.name, duration, dt)
     # before anything of that length is made; what outputs and poses need is known later
     asked_for = f"duration {duration:g} s with dt {dt:g} s makes {steps + 1} samples"
     refuse_beyond_memory(

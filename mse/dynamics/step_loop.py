@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError
 
-from ..analysis.time.simulate import checked_times
+from ..analysis.time.inputs import checked_times
 from ..display import Column, Shown, Table, scales, without_rounding
 from ..errors import ModelError
 from ..model.assembly import Assembly
@@ -91,7 +91,7 @@ class MotionLoop(Shown):
         start: WorkingPoint | MotionState | None = None,
         rtol: float = 1e-9,
     ):
-        self._system, self.name, self.dt = system, system.name, checked_times(system, dt, dt)[1]
+        self._system, self.name, self.dt = system, system.name, checked_times(system.name, dt, dt)[1]
         rtol = arguments.number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
         topology, assembly = system._prepared = prepared(system, system._prepared)
         known = [f"{el.path}.{c.name}" for el in topology.elements if el.obj.role == "free" for c in el.obj.inputs]

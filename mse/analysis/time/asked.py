@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .inputs import Inputs
-from .state_space import StateSpace
-from .steps import Step
+if TYPE_CHECKING:
+    from .inputs import Inputs
+    from .state_space import StateSpace
+    from .steps import Step
 
 # Relative difference of equations that are taken for the same: with ten thousand times of it another model goes on, with a
 # ten-thousandth one that differs by rounding does not

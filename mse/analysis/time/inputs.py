@@ -12,12 +12,32 @@ from numpy.typing import ArrayLike
 from ...errors import ModelError
 from ...numerics.reals import real_array
 from ...validation import arguments
-from .steps import NODES
 
 Input = Callable[[Any], ArrayLike] | ArrayLike
 
+# Gauss-Lobatto points: a function is interpolated through them in each step; the error at its end is of order eight.
+NODES = {
+    "zoh": np.array([0.0]),
+    "foh": np.array([0.0, 1.0]),
+    "smooth": 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])),
+}
+
 _USAGE = "a function of t in s that returns one finite real number for each time"
 _PIECE = 1 << 18  # samples of a given array checked at once
+
+
+def checked_times(name: str, duration: float, dt: float) -> tuple[int, float]:
+    """Number of steps and dt (s); ModelError for times that are not positive or not a whole number of steps."""
+    dt = arguments.number(name, "dt", dt, unit="s", above=0.0)
+    duration = arguments.number(name, "duration", duration, unit="s", above=0.0)
+    steps = round(min(duration / dt, 1e300))
+    if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt:
+        n = max(steps, 1)
+        raise ModelError(
+            f"{name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt; take "
+            f"dt={duration / n:.9g} or duration={n * dt:.9g}"
+        )
+    return steps, dt
 
 
 class Inputs:

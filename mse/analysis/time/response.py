@@ -12,7 +12,7 @@ from ...display import ROUNDING, Column, Table, scales, without_rounding
 from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...results import Result
 from ...validation.arguments import find
-from .steps import NODES
+from .inputs import NODES
 
 if TYPE_CHECKING:
     from ...saved import Reader

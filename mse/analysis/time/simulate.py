@@ -12,11 +12,11 @@ from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...progress.tasks import SIMULATING, Show, Task
-from ...validation.arguments import number, positions
+from ...validation.arguments import positions
 from ...validation.file_access import file_path
 from ..resources import refuse_beyond_memory
 from .asked import Asked
-from .inputs import Input, Inputs
+from .inputs import Input, Inputs, checked_times
 from .recording import Recording, read_recording
 from .response import TimeResponse
 from .state_space import StateSpace
@@ -39,7 +39,7 @@ def simulate(
     progress: Show = True,
 ) -> TimeResponse:
     """See :meth:`.LinearModel.simulate`; :mod:`mse.analysis.time.recording` describes the files of ``record``."""
-    steps, dt = checked_times(model, duration, dt)
+    steps, dt = checked_times(model.name, duration, dt)
     given = Inputs(model.name, inputs, hold, steps, dt)
     positions(model.name, "input", given.names, model.inputs)  # refuses unknown names
     with Task(model.name, SIMULATING, steps, "steps", show=progress) as task:
@@ -117,20 +117,6 @@ def _recorded(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, pat
                 first = last
                 task.tell(first)
     return read_recording(path)
-
-
-def checked_times(model: LinearModel, duration: float, dt: float) -> tuple[int, float]:
-    """Number of steps and dt (s); ModelError for times that are not positive or not a whole number of steps."""
-    dt = number(model.name, "dt", dt, unit="s", above=0.0)
-    duration = number(model.name, "duration", duration, unit="s", above=0.0)
-    steps = round(min(duration / dt, 1e300))
-    if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt:
-        n = max(steps, 1)
-        raise ModelError(
-            f"{model.name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt; take "
-            f"dt={duration / n:.9g} or duration={n * dt:.9g}"
-        )
-    return steps, dt
 
 
 def _refuse_overflow(

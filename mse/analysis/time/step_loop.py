@@ -25,9 +25,8 @@ from ...progress.reports import Progress
 from ...progress.tasks import BUILDING, Show, Task
 from ...validation import arguments
 from ..resources import refuse_beyond_memory
-from .inputs import Input, Inputs
+from .inputs import Input, Inputs, checked_times
 from .response import TimeResponse
-from .simulate import checked_times
 from .state_space import StateSpace
 from .steps import Step
 
@@ -91,7 +90,7 @@ class StepLoop(Shown):
         initial: Mapping[str, float] | None = None,
         progress: bool | Callable[[Progress], object] = True,
     ):
-        dt = checked_times(model, dt, dt)[1]
+        dt = checked_times(model.name, dt, dt)[1]
         with Task(model.name, BUILDING, show=progress) as task:
             self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
             step = self._step = Step(ss, dt, self._holds(ss))

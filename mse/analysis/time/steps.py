@@ -19,15 +19,10 @@ from ...errors import ModelError
 from ...kernels.march import march, walk
 from ...numerics.options import SIZES
 from ..resources import processors
+from .inputs import NODES
 from .normal_form import NormalForm, normal_form
 from .state_space import StateSpace
 
-# Gauss-Lobatto points: a function is interpolated through them in each step; the error at its end is of order eight.
-NODES = {
-    "zoh": np.array([0.0]),
-    "foh": np.array([0.0, 1.0]),
-    "smooth": 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])),
-}
 _PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is fast and wakes no threads
 _SPAN = 8  # chunks between two synchronizations of the shares
 _LONGEST = 256  # steps in a block

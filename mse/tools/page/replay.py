@@ -8,9 +8,8 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from ...analysis.time.inputs import Input
+from ...analysis.time.inputs import NODES, Input
 from ...analysis.time.response import TimeResponse
-from ...analysis.time.steps import NODES
 from ...display import ROUNDING, scales
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
