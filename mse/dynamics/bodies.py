@@ -1,11 +1,13 @@
 """Rigid bodies on joints in compiled code (:mod:`mse.kernels.multibody`): rates at coordinates of a chart, constraints restored.
 
-Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed; other elements and
-inputs exert their forces in Python.  Systems with other masses or constraints have no such code.
+Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed.  Other elements act by their
+own kernels, called from there; those that have none, and inputs, exert their forces in Python.  Systems with other masses or
+constraints have no such code.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from ..elements.base import MObject
 from ..elements.joint_base import FreeJoint
 from ..elements.rod import Rod
 from ..kernels import joints, masses, multibody, springs
+from ..kernels.acting import Acting
 from ..kernels.jit import writable
 from ..kernels.multibody import Model, Work
 from ..model.configuration import State
@@ -21,6 +24,7 @@ from ..model.groups import Group
 from ..model.joint_assembly import CLOSED, OPEN
 from ..numerics.precision import NOTHING
 from .accelerations import Equations
+from .acting import NOTHING_ACTS, ActingElements, acts
 from .charts import JointsOpen, Settled, StepFailed, displaced, open_at
 from .elimination import eliminated
 
@@ -54,8 +58,9 @@ class Bodies:
             6 * bodies + rows, 12 * bodies + 2,
         )  # fmt: skip
         self.work = Work(*map(np.zeros, shapes))
-        self.groups = [g for g in equations.assembly.groups if g not in own]
-        self.parts = [p for p in equations.parts if p.has_damping and p.group not in own]
+        others = [g for g in equations.assembly.groups if g not in own]
+        self.acting, self.groups = ([g for g in others if acts(g) is compiled] for compiled in (True, False))
+        self.parts = [p for p in equations.parts if p.has_damping and p.group not in [*own, *self.acting]]
         self.drives = _drives(holding)
         self.forced = bool(self.groups or self.parts or set(equations.inputs.names) - set(equations.inputs.motors))
         self.alone = not (self.forced or self.drives)
@@ -82,6 +87,15 @@ class Bodies:
         model = _model(equations, own, *found)
         # numba compiles for each layout of arrays
         return cls(equations, Model(*map(np.ascontiguousarray, model)), own, *found)
+
+    @cached_property
+    def elements(self) -> ActingElements | None:
+        """Elements that act, None if none do; their kernels are compiled when they are asked for."""
+        return ActingElements(self.equations, self.acting) if self.acting else None
+
+    def exerting(self, state: State) -> tuple[int, Acting]:
+        """Elements that act in a step from a state on; see :meth:`.ActingElements.remembering`."""
+        return NOTHING_ACTS if self.elements is None else self.elements.remembering(state.memory)
 
     def drive(self, time: float) -> None:
         """Hold joints where they are driven to at a time (s), with rates and accelerations."""
@@ -112,6 +126,7 @@ class BodiesChart:
         self._bodies, self._state, self.follow = bodies, state, bodies.equations.followed
         self._poses = writable(state.o), writable(state.U)
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
+        self._exerting = bodies.exerting(state)
         self._extra, self._restoring = np.zeros(6 * len(bodies.model.bodies) + 2), False
         self._gaps, self._limits, self._independent = np.zeros(4), bodies.limits(near), independent
 
@@ -152,8 +167,8 @@ class BodiesChart:
         b = self._bodies
         self._gaps[3] = 1.0
         found = multibody.run(
-            b.model, b.work, *self._poses, self._memory, self._extra, self._independent, y, h, weights, stages.start,
-            stages.stop, self._restoring, slopes, self._limits, self._gaps,
+            b.model, b.work, *self._exerting, *self._poses, self._memory, self._extra, self._independent, y, h, weights,
+            stages.start, stages.stop, self._restoring, slopes, self._limits, self._gaps,
         )  # fmt: skip
         if found == multibody.NOT_GOOD:
             raise NotElementary
@@ -229,8 +244,7 @@ def _own_groups(equations: Equations) -> list[Group]:
 
 def _are_lines(g: Group) -> bool:
     """Whether a group are springs that always act along a line: none that goes slack, or damps where its ends may meet."""
-    kernels = g.cls.kernel, g.cls.damping_kernel
-    if kernels != (springs.spring, masses.line_damping) or g.cls.defines("power"):
+    if g.cls.kernel is not springs.spring or not acts(g):
         return False
     length, _, slack, damping = g.parameters.T
     return not slack.any() and not damping[length == 0.0].any()

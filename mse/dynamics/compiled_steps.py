@@ -44,8 +44,8 @@ class CompiledSteps(ABC):
         self._many, self._most = 1, max(1, min(_MOST, _WORK // equations.assembly.bodies))
 
     @abstractmethod
-    def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        """Steps that begin where the first of ``passed`` does, see :func:`mse.kernels.tree_steps.march`."""
+    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+        """Steps from a moment on, which is the first of ``passed``, see :func:`mse.kernels.tree_steps.march`."""
 
     @abstractmethod
     def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
@@ -92,7 +92,7 @@ class CompiledSteps(ABC):
         for own, first in zip(passed, firsts, strict=False):
             own[0] = first
         sampled = self.sampled(times, begin.v)
-        made, came, ended = self.march(passed, until, sampled)
+        made, came, ended = self.march(begin, passed, until, sampled)
         if not made:
             raise NotElementary if ended == NO_INERTIA else self.failed
         kept = [None if len(times) else self.kept(s) for s in range(made)]
@@ -203,7 +203,7 @@ class _Between:
         if self._put is None:
             # made once more, as a step that is not asked for moments may have no interpolation
             once = Passed(*(x[s : s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed))
-            _, came, ended = steps.march(once, np.inf, sampled)
+            _, came, ended = steps.march(self._begin, once, np.inf, sampled)
             if ended == NO_INERTIA:
                 raise StepFailed
             self._put = steps.between(self._passed, s, steps.kept(0), self._begin)

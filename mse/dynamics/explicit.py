@@ -112,7 +112,7 @@ def compile_steps_ahead(equations: Equations) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
     bodies = Bodies.of(equations) if ahead.steps_may_be_missing() else None
     if bodies is not None:
-        ahead.compile_steps_ahead(_kernels(bodies, bodies.alone and Nodes(bodies).found))
+        ahead.compile_steps_ahead(_kernels(bodies, bodies.alone and not bodies.acting and Nodes(bodies).found))
 
 
 def _kernels(bodies: Bodies, tree: bool) -> str:
@@ -135,6 +135,7 @@ class Stepper:
             tree = TreeSteps.of(self._bodies, rtol, constants)
             near = self._near, dead, _AT_REST, _ELSEWHERE, _TRIES
             self._compiled = tree or LoopSteps.of(self._bodies, rtol, constants, near)
+            _ = self._bodies.elements  # compiled here while another process compiles the steps
             ahead.wait_for_steps(_kernels(self._bodies, tree is not None))
 
     def step(self, begin: Moment) -> Step:

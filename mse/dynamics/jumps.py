@@ -66,11 +66,11 @@ class Jumps:
             length, jump = self._clear(begin.time, whole, maker.nodes)
         if jump is None or jump[0] == begin.time:
             if length < whole:
-                begin, first = replace(begin, step=length), None
+                begin, first = begin.but(step=length), None
             return first or switches.step(maker, begin)
         # shorter by rounding, so that no stage lies behind the jump
         short = (jump[0] - begin.time) * (1.0 - 4.0 * EPS) - EPS * abs(jump[0])
-        step = switches.step(maker, replace(begin, step=min(short, begin.step or np.inf)))
+        step = switches.step(maker, begin.but(step=min(short, begin.step or np.inf)))
         if step.end.time < begin.time + short:
             return step
         try:

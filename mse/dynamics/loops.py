@@ -34,15 +34,15 @@ class LoopSteps(CompiledSteps):
 
     @classmethod
     def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]) -> LoopSteps | None:
-        """None for a system on which more acts than gravity and springs and dampers of joints or lines, or that is driven."""
+        """None for a system on which inputs act or elements without kernels, or that is driven."""
         return cls(bodies, rtol, constants, near) if bodies.alone else None
 
-    def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         b, many = self._bodies, 1 if len(sampled.time) else len(passed.made)
         self._dense, self._independent = np.zeros((many, *self.parts)), np.zeros((many, b.held), dtype=bool)
         return multibody_steps.march(
-            multibody.run_address(), b.model, b.work, self.method, self._rules, passed, until, sampled, self._dense,
-            self._independent,
+            multibody.run_address(), b.model, b.work, *b.exerting(begin.state), self.method, self._rules, passed, until,
+            sampled, self._dense, self._independent,
         )  # fmt: skip
 
     def kept(self, s: int) -> tuple[np.ndarray, ...]:

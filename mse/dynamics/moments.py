@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,10 @@ class Moment:
     def unfollowed(self) -> State:
         """The state with memories of elements that may be older: from poses less than half a turn away."""
         return self.state
+
+    def but(self, **changes: Any) -> Moment:
+        """The same moment with other values of some fields."""
+        return Moment(**({f.name: getattr(self, f.name) for f in fields(Moment)} | changes))
 
 
 class MadeLater(Moment):

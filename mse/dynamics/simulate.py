@@ -245,7 +245,8 @@ class Run:
         else:
             self._add(sample)
         watch.start(sample)
-        leaps = isinstance(maker, Stepper) and maker.leaps and not (watch.looks or self.sticking.looks)
+        looked_at = watch.looks or self.sticking.looks or switches.looks(begin)
+        leaps = isinstance(maker, Stepper) and maker.leaps and not looked_at
         try:
             while k <= steps and end is None:
                 step = maker.leap(begin, times[k:]) if leaps else jumps.step(maker, switches, begin)

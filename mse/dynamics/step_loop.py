@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,7 +203,7 @@ class MotionLoop(Shown):
         if not np.array_equal(self._held, self._u):  # forces jump here, so a step begins here
             now = self._now
             length = None if now.origin is None else now.origin.step
-            step, begin = None, replace(self._jumps.behind(now, now.time), step=length)
+            step, begin = None, self._jumps.behind(now, now.time).but(step=length)
         try:
             while step is None or step.end.time < to:
                 step = self._switches.step(self._stepper, begin)

@@ -63,6 +63,10 @@ class Switches:
             self._owners += [el.obj.label] * len(given)
         return np.concatenate(found)
 
+    def looks(self, moment: Moment) -> bool:
+        """Whether there are such numbers, for which every step is looked at."""
+        return bool(self._elements) and len(self.at(moment)) > 0
+
     def step(self, stepper: Stepper | ImplicitStepper, begin: Moment) -> Step:
         """The step of a stepper, or one in its place that ends at the first switch within it."""
         step = stepper.step(begin)
@@ -91,14 +95,14 @@ class Switches:
 
         evaluations = step.evaluations
         for _ in range(_AIMS):
-            short = stepper.step(replace(begin, step=time - begin.time))
+            short = stepper.step(begin.but(step=time - begin.time))
             evaluations += short.evaluations
             way, h = left(short.end), _SLOPE * (short.end.time - begin.time)
             rate = (left(short.at(short.end.time - h)) - way) / h
             if rate <= 0.0 or 0.0 <= way <= 2.0 * beside:
                 break
             time = short.end.time + (way - beside) / rate
-        end = replace(short.end, step=max(short.end.step, step.end.step))
+        end = short.end.but(step=max(short.end.step, step.end.step))
         if rate > 0.0 and 0.0 <= way <= 2.0 * beside:
             end = self._moved(end, (way + beside) / rate)
         return replace(short, end=end, at=lambda t: end if t >= end.time else short.at(t), evaluations=evaluations)
@@ -107,7 +111,7 @@ class Switches:
         """A moment that is later by so short a time (s) that velocities do not change."""
         e, x = self.equations, np.concatenate([time * moment.v, moment.v, [0.0, 0.0]])
         found = Chart(e, moment.state).settled(x, moment.time + time)
-        return replace(moment, time=moment.time + time, state=found.state, v=found.v)
+        return moment.but(time=moment.time + time, state=found.state, v=found.v)
 
     def _refuse_chattering(self, step: Step, near: np.ndarray) -> None:
         h = step.end.time - step.begin.time

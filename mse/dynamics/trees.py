@@ -145,12 +145,12 @@ class TreeSteps(CompiledSteps):
     @classmethod
     def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
         """None for a system that is no tree, or on which more acts than gravity and springs and dampers of joints or lines."""
-        if not bodies.alone:
+        if not bodies.alone or bodies.acting:
             return None
         nodes = Nodes(bodies)
         return cls(bodies, nodes, rtol, constants) if nodes.found else None
 
-    def march(self, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         self._dense = np.zeros(self.parts) if len(sampled.time) else np.zeros((0, self.parts[1]))
         return tree_steps.march(self._tree, self._rows, self.method, passed, until, sampled, self._dense)
 

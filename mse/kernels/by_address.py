@@ -21,21 +21,25 @@ def _interpreted(kernel, arguments):
     return kernel(*arguments)
 
 
-@intrinsic
-def _called(context, address, arguments):
-    """The integer that the kernel at an address gives for a tuple of arguments."""
-    given = [types.unliteral(one) for one in arguments.types]
+def _calls(result):
+    @intrinsic
+    def call(context, address, arguments):
+        given = [types.unliteral(one) for one in arguments.types]
 
-    def put(context, builder, signature, values):
-        at = context.call_conv.get_function_type(types.int64, given).as_pointer()
-        status, out = context.call_conv.call_function(
-            builder, builder.inttoptr(values[0], at), types.int64, given, cgutils.unpack_tuple(builder, values[1])
-        )
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
-        return out
+        def put(context, builder, signature, values):
+            at = context.call_conv.get_function_type(result, given).as_pointer()
+            status, out = context.call_conv.call_function(
+                builder, builder.inttoptr(values[0], at), result, given, cgutils.unpack_tuple(builder, values[1])
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+            return out
 
-    return types.int64(address, arguments), put
+        return result(address, arguments), put
+
+    return call
 
 
-called = _interpreted if config.DISABLE_JIT else _called
+# the integer that the kernel at an address gives for a tuple of arguments; and a call of one that gives nothing
+called = _interpreted if config.DISABLE_JIT else _calls(types.int64)
+done = _interpreted if config.DISABLE_JIT else _calls(types.none)

@@ -18,16 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .by_address import address
+from .acting import acting_arguments
+from .by_address import address, called
 from .jit import bare_part, kept, part
 from .multibody_fronts import eliminate, solve
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
 
 GOOD, NOT_GOOD, NEAR = 0, 1, 2
-_FREE, _FORCED = (
-    np.bool_(False),
-    np.bool_(True),
-)  # of numpy, since numba would compile a part once for each of Python's (jit.py)
+# of numpy, since numba would compile a part once for each of Python's (jit.py)
+_FREE, _FORCED, _NOT = np.bool_(False), np.bool_(True), np.bool_(False)
 _ROUNDS = 8  # of Newton's method, which takes two or three
 
 
@@ -360,12 +359,30 @@ def _largest(work, values, size, count, independent, gap):
 
 @kept(nogil=True)
 def run(
-    model, work, o, u, memory, extra, independent, y, h, coefficients, first, last, restoring, slopes, limits, gaps
+    model,
+    work,
+    exert,
+    acting,
+    o,
+    u,
+    memory,
+    extra,
+    independent,
+    y,
+    h,
+    coefficients,
+    first,
+    last,
+    restoring,
+    slopes,
+    limits,
+    gaps,
 ):
     """Slopes (s, 2 n + 2) of the stages from ``first`` to ``last`` of a step h from y (2 n + 2,), or why there are none.
 
     Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
-    ``extra`` (n + 2,) are further forces, and power of both kinds.  The first stage of all finds which rows are independent.
+    ``extra`` (n + 2,) are further forces, and power of both kinds; ``exert`` is the address of :func:`.acting.exert` if elements
+    are ``acting``, and 0 if none are.  The first stage of all finds which rows are independent.
     Stages with a pivot of a row that closes a loop below ``limits[4]`` are ``NEAR`` a dead point.  For ``restoring``, constraints
     are restored before accelerations are found, which there are corrected once for their rounding.
     Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m): poses
@@ -436,12 +453,16 @@ def run(
             _put_rows(model, work)
         for r in range(rows):
             work.bend[r] = model.held[r, 4] - work.bend[r]
-        damped = _put_forces(model, work, memory, extra)
+        forces = extra
+        if exert != 0:
+            called(exert, (acting, model.gravity, work.o, work.u, work.motion, extra, _NOT))
+            forces = acting.total
+        damped = _put_forces(model, work, memory, forces)
         solve(model, work, independent, work.bend, _FORCED)
         if least < limits[4]:
             for i in range(n + rows):
                 work.found[i] = work.solution[i]
-            _put_forces(model, work, memory, extra)
+            _put_forces(model, work, memory, forces)
             _put_left(model, work, work.bend)
             solve(model, work, independent, work.bend, _FORCED)
             for i in range(n + rows):
@@ -454,7 +475,7 @@ def run(
                 out[at + c], out[at + 3 + c] = point[n + at + c], _dot(jacobian[c], w)
             for c in range(6):
                 out[n + at + c] = work.solution[at + c]
-        out[2 * n], out[2 * n + 1] = damped + extra[n], extra[n + 1]
+        out[2 * n], out[2 * n + 1] = damped + forces[n], forces[n + 1]
         for r in range(rows):  # only constraints that move do work
             out[2 * n + 1] -= work.solution[n + r] * model.held[r, 3]
     return GOOD
@@ -467,7 +488,8 @@ def run_arguments() -> tuple:
     model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, pairs)
     work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row)
     independent = np.zeros(0, dtype=bool)
-    return model, work, table, stack, row, row, independent, row, 0.0, table, 0, 0, False, table, row, row
+    start = model, work, 0, acting_arguments(), table, stack, row, row, independent
+    return *start, row, 0.0, table, 0, 0, False, table, row, row
 
 
 @lru_cache

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .acting import acting_arguments
 from .by_address import called
 from .jit import bare_part, kept
 from .multibody import GOOD, NEAR, put_angles, run_arguments
@@ -31,6 +32,8 @@ from .steps import (
     put_within,
     trial_length,
 )  # fmt: skip
+
+_FOLLOWING = np.bool_(True)
 
 
 class Rules(NamedTuple):
@@ -115,14 +118,16 @@ def _longest(y, turn):
 @bare_part
 def _asked(own, begin, method, y, h, first, last, slopes):
     """Whether slopes of some stages are found; where one is near to a dead point, constraints are restored in all of a step."""
-    run, model, work, rules = own
+    run, model, work, exerting, rules = own
     gaps, found = rules.gaps, NEAR
     if first <= 1:
         gaps[4] = 0.0
     while found == NEAR:
         gaps[3], restoring = 1.0, gaps[4] > 0.0
         place = y, h, method.weights, first, last, restoring
-        found = called(run, (model, work, *begin, rules.extra, rules.independent, *place, slopes, rules.limits, gaps))
+        found = called(
+            run, (model, work, *exerting, *begin, rules.extra, rules.independent, *place, slopes, rules.limits, gaps)
+        )
         if found == NEAR:
             gaps[4] = 1.0
     return found == GOOD
@@ -131,12 +136,14 @@ def _asked(own, begin, method, y, h, first, last, slopes):
 @bare_part
 def _settled(own, begin, method, y, slopes, to):
     """Whether constraints are restored at y, where velocities change, too; poses of bodies and angles there."""
-    run, model, work, rules = own
+    run, model, work, exerting, rules = own
     for r in range(rules.loose.shape[0]):
         rules.loose[r] = rules.independent[r]
     rules.gaps[3] = 1.0
     place = y, 0.0, method.weights, 0, 0, True
-    found = called(run, (model, work, *begin, rules.extra, rules.loose, *place, slopes, rules.limits, rules.gaps))
+    found = called(
+        run, (model, work, *exerting, *begin, rules.extra, rules.loose, *place, slopes, rules.limits, rules.gaps)
+    )
     if found != GOOD or not rules.gaps[2] <= rules.apart[0]:
         return False
     for b in range(1, work.o.shape[0]):
@@ -167,7 +174,7 @@ def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
     Returns its length, the length of the next step, the number of trials, and REACHED or the reason why there is none.  The first
     of ``ends`` gets the coordinates at the end, the second the same with restored constraints, ``to`` the poses and angles.
     """
-    rules, (h, shortest), (end, point), tried = own[3], lengths, ends, 0
+    rules, (h, shortest), (end, point), tried = own[4], lengths, ends, 0
     safe, least, follows = method.factors[0], method.factors[1], method.factors[2]
     elsewhere, at_ends, whole = 0, 0, 0.0  # how often stages, and ends, were moved away from a dead point
     while True:
@@ -225,18 +232,22 @@ def _put_velocities(y, v, damped, at):
 
 
 @kept(nogil=True, error_model="numpy", _nrt=False)
-def march(run, model, work, method, rules, passed, until, sampled, dense, rows):
-    """See :func:`mse.kernels.tree_steps.march`; ``run`` is an address, and the angles are those on which springs act.
+def march(run, model, work, exert, acting, method, rules, passed, until, sampled, dense, rows):
+    """See :func:`mse.kernels.tree_steps.march`; the angles are those on which springs act.
+
+    ``run`` and ``exert`` are addresses, the latter one of :mod:`.acting` and 0 if nothing is ``acting``.
 
     ``dense`` (k, 7, 2 n + 2) are the parts of the last interpolation, or if no moments are asked for, of those in all steps, and
     ``rows`` (k, R) which ones were independent there.
     """
-    n, m, own = rules.metric.shape[0], np.int64(0), (run, model, work, rules)
+    n, m, own = rules.metric.shape[0], np.int64(0), (run, model, work, (exert, acting), rules)
     y, ends, slopes, tolerances = rules.ends[0], (rules.ends[1], rules.ends[2]), rules.slopes, rules.tolerances
     for s in range(passed.made.shape[0]):
         time, begin = passed.time[s], (passed.o[s], passed.u[s], passed.angles[s])
         if time >= until:
             return s, m, REACHED
+        if exert != 0:
+            called(exert, (acting, model.gravity, begin[0], begin[1], work.motion, rules.extra, _FOLLOWING))
         for i in range(n):
             y[i], y[n + i] = 0.0, passed.v[s, i]
         y[2 * n] = passed.damped[s]
@@ -275,7 +286,7 @@ def march(run, model, work, method, rules, passed, until, sampled, dense, rows):
 def march_arguments() -> tuple:
     """Arguments of :func:`march` of the right types, to compile it."""
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
-    model, work, *_, independent = run_arguments()[:7]
+    model, work, *_, independent = run_arguments()[:9]
     passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
     rules = Rules(row, row, row, row, independent, independent, row, table, table, row)
     sampled = Sampled(row, stack, blocks, table, table, row)
@@ -283,6 +294,8 @@ def march_arguments() -> tuple:
         0,
         model,
         work,
+        0,
+        acting_arguments(),
         Method(table, row, table, table, row, row),
         rules,
         passed,

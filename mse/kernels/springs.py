@@ -254,6 +254,57 @@ def bushing_memory(parameters, orientations, memory):
             memory[e, a] = w[a]
 
 
+@compiled
+def line_drag(parameters, origins, orientations, memory, velocity, force):
+    """Add forces (E, 12) of dampers along lines, ``-c n (n . v)``, at velocities (E, 12); parameters as of :func:`line_damping`.
+
+    That is :func:`mse.kernels.masses.line_damping`, whose matrices linear models need.
+    """
+    d, apart = np.empty(3), np.empty(3)
+    for e in range(parameters.shape[0]):
+        length, c = parameters[e, 0], parameters[e, parameters.shape[1] - 1]
+        square = rate = 0.0
+        for a in range(3):
+            d[a] = origins[e, 1, a] - origins[e, 0, a]
+            apart[a] = velocity[e, 6 + a] - velocity[e, a]
+            square += d[a] * d[a]
+            rate += d[a] * apart[a]
+        if parameters[e, parameters.shape[1] - 2] != 0.0 and square < length * length:
+            continue
+        for a in range(3):
+            # ends that meet have no direction
+            pull = c * (rate / square * d[a] if square > 0.0 else apart[a])
+            force[e, a] += pull
+            force[e, 6 + a] -= pull
+
+
+@compiled
+def bushing_drag(parameters, origins, orientations, memory, velocity, force):
+    """Add forces (E, 12) of bushings' dampers, ``-S^T D S v``, at velocities (E, 12); S, D as of :func:`bushing_damping`.
+
+    That is :func:`mse.kernels.masses.bushing_damping`, whose matrices linear models need.
+    """
+    d, w, near, turn, rates, push = np.empty(3), np.empty(3), np.empty(3), np.empty((3, 3)), np.empty(6), np.empty(6)
+    first = parameters.shape[1] - 36
+    for e in range(parameters.shape[0]):
+        wound = parameters[e, :42].any()
+        for a in range(3):
+            d[a] = origins[e, 0, a] - origins[e, 1, a]
+            near[a] = memory[e, a] if wound else 0.0
+        _put_seen_turn(orientations[e], near, turn, w)
+        slope = _seen_slope(orientations[e, 1], d, inverse_left_jacobian(w))
+        for a in range(6):
+            rates[a] = push[a] = 0.0
+            for i in range(12):
+                rates[a] += slope[a, i] * velocity[e, i]
+        for a in range(6):
+            for b in range(6):
+                push[a] += parameters[e, first + 6 * a + b] * rates[b]
+        for i in range(12):
+            for a in range(6):
+                force[e, i] -= slope[a, i] * push[a]
+
+
 @part
 def _seen_slope(u1, d, left):
     """Derivative (6, 12) of ``(U1^T d, log(U1^T U0))`` by the displacements of both frames."""

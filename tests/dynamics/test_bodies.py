@@ -117,10 +117,31 @@ def held_from_afar():
     return system
 
 
+def hung():
+    """A post on wires and springs, one slack and one of no length, a bob on it by a bushing, all with dampers."""
+    system = mse.MSystem("hung", gravity=(1.0, 2.0, -9.81))
+    feet = [Pose.dxdydz(0.2 * np.cos(2 * k), 0.2 * np.sin(2 * k), 0.1) for k in range(4)]
+    post = system.add(mse.RigidBody("post", mass=2.0, inertia=(0.1, 0.2, 0.25)))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=(0.2, 0.1, 0.15), at=Pose.dz(-0.6)))
+    wire = {"radius": 1e-3, "young_modulus": 1e9, "poisson_ratio": 0.3, "damping": 0.7}
+    for k, (length, slack) in enumerate(((0.8, False), (0.9, True), (1.5, True))):
+        above = system.ground @ Pose.dxdydz(0.3 * k, 0.1 * k, 1.0)
+        own = mse.Wire(f"wire{k}", length=length, tension_only=slack, **wire)
+        system.add(own, between=(above, post @ feet[k]))
+    band = mse.Spring("band", length=0.0, stiffness=5.0, damping=0.4)
+    system.add(band, between=(post @ feet[3], bob @ Pose.dx(0.3)))
+    rope = mse.Spring("rope", length=0.4, stiffness=30.0, damping=0.2, tension_only=True)
+    system.add(rope, between=(bob, post))
+    stiffness, damping = np.diag([30.0, 40, 50, 3, 4, 5]) + 1.0, np.diag([0.3, 0.4, 0.5, 0.03, 0.04, 0.05]) + 0.01
+    bushing = mse.Bushing("bushing", stiffness=stiffness, damping=damping, preload=(1.0, 2, 3, 0.1, 0.2, 0.3))
+    system.add(bushing, between=(bob @ (Pose.dz(0.2) @ Pose.rotation((0.5, 0.3, -0.4))), post @ Pose.dz(-0.3)))
+    return system
+
+
 SYSTEMS = {
     "points": book.double_pendulum, "dampers": book.trolley, "free": book.free_body, "loop": book.fourbar1,
     "redundant": book.bricard, "windows": lambda: book.four_bars(3), "loads": squeezer, "sprung": sprung, "motor": motor,
-    "braced": braced, "rods": rods, "held": held_from_afar,
+    "braced": braced, "rods": rods, "held": held_from_afar, "hung": hung,
 }  # fmt: skip
 
 
@@ -155,7 +176,7 @@ def driven(wire):
 def test_driven_joints_move_as_in_numpy_at_any_angle(wire):
     equations, state = driven(wire)
     compiled = Bodies.of(equations)
-    assert bool(compiled.groups) == wire
+    assert bool(compiled.acting) == wire
     y, time = begin(equations, state), 0.0
     for _ in range(100):  # in which the crank turns once, and further
         charts = compiled.chart(state, NEAR), Chart(equations, state)
@@ -203,8 +224,54 @@ def test_rates_and_restored_constraints_are_those_of_numpy(name):
         assert found.speed == pytest.approx(exact.speed, rel=0.5, abs=1e-13)
 
 
-def test_nothing_is_done_in_python_for_springs_along_lines():
-    assert Bodies.of(equations_of(braced())[0]).alone
+@pytest.mark.parametrize("system", [braced, hung])
+def test_nothing_is_done_in_python_for_springs_wires_and_bushings(system):
+    assert Bodies.of(equations_of(system())[0]).alone
+
+
+def twisted():
+    """A bob that spins on a wire, on which it turns about its axis many times, and on a bushing that holds no turns."""
+    system = mse.MSystem("twisted", gravity=(0, 0, -9.81))
+    bob = system.add(mse.RigidBody("bob", mass=2.0, inertia=(0.02, 0.02, 0.03), at=Pose.dz(-0.5)))
+    wire = mse.Wire("wire", length=0.45, radius=2e-3, young_modulus=8.4e8, poisson_ratio=0.3, damping=0.5)
+    system.add(wire, between=(system.ground, bob @ Pose.dz(0.05)))
+    system.add(mse.PositionSensor("eye"), between=(bob, system.ground))
+    guide = mse.Bushing("guide", stiffness=(5.0, 5, 0, 0, 0, 0), damping=(0.1, 0.1, 0.1, 0, 0, 0))
+    system.add(guide, between=(bob, system.ground @ Pose.dz(-0.5)))
+    return system
+
+
+def test_wires_and_bushings_move_as_in_numpy_through_many_turns(monkeypatch):
+    """Steps in one call, steps that are looked at, and steps in numpy; the wire is wound up by three turns, and unwinds."""
+    given = {
+        "duration": 3.0,
+        "dt": 0.1,
+        "initial": {"bob'": (0.0, 0.0, 0.1, 0.0, 0.0, 15.0)},
+        "rtol": 1e-9,
+        "progress": False,
+    }
+    at_once = twisted().simulate(**given)
+    each = twisted().simulate(**given, crossings={"eye.z": 50.0})
+    turns = np.unwrap(np.arctan2(*at_once.poses("bob.center")[1][:, (1, 0), 0].T))
+    assert np.abs(turns).max() > 6.0 * np.pi > abs(turns[-1]) + 1.0
+    monkeypatch.setattr(bodies.Bodies, "of", lambda equations: None)
+    numpy = twisted().simulate(**given)
+    for found, exact in zip(at_once.poses("bob.center"), numpy.poses("bob.center"), strict=True):
+        np.testing.assert_allclose(found, exact, atol=1e-7)
+    for found, exact in zip(at_once.poses("bob.center"), each.poses("bob.center"), strict=True):
+        np.testing.assert_array_equal(found, exact)
+    assert at_once.steps == each.steps
+    assert np.abs(at_once.energy["unaccounted"]).max() < 1e-6
+
+
+def test_steps_end_where_wires_go_slack_whoever_makes_them(monkeypatch):
+    given = {"duration": 2.0, "dt": 0.1, "rtol": 1e-9, "progress": False}
+    compiled = hung().simulate(**given)
+    monkeypatch.setattr(bodies.Bodies, "of", lambda equations: None)
+    numpy = hung().simulate(**given)
+    for name in ("post.center", "bob.center"):
+        np.testing.assert_allclose(compiled.poses(name)[0], numpy.poses(name)[0], atol=1e-7)
+    assert compiled.evaluations < 1.1 * numpy.evaluations
 
 
 def test_turns_without_mass_are_left_to_numpy():

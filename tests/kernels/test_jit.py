@@ -11,7 +11,18 @@ import sys
 import numpy as np
 import pytest
 
-from mse.kernels import fronts, jit, multibody, multibody_fronts, multibody_steps, steps, tree_nodes, tree_steps, trees
+from mse.kernels import (
+    acting,
+    fronts,
+    jit,
+    multibody,
+    multibody_fronts,
+    multibody_steps,
+    steps,
+    tree_nodes,
+    tree_steps,
+    trees,
+)
 
 # what a process compiles of the elimination's structure while it sweeps one small model, a few times
 PROGRAM = """
@@ -71,7 +82,7 @@ def test_python_and_compiled_code_find_the_same_to_the_last_bit():
 def test_parts_of_large_motions_are_compiled_once():
     # a first motion waits for every copy; straight parts have none, as they are written where they are called
     given: dict[object, set] = {}
-    modules = trees, tree_steps, steps, multibody, multibody_fronts, multibody_steps
+    modules = acting, trees, tree_steps, steps, multibody, multibody_fronts, multibody_steps
     for module in modules:
         for call in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):

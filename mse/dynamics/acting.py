@@ -1,0 +1,49 @@
+"""Elements that act on rigid bodies by their compiled kernels, as arrays for :mod:`mse.kernels.acting`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..kernels import acting, masses, springs
+from ..kernels.acting import Acting
+from ..model.groups import Group
+from .accelerations import Equations
+
+# kernels that can be called by their addresses, and those of the dampers of the same elements
+_KERNELS = {springs.spring: springs.line_drag, springs.wire: springs.line_drag, springs.bushing: springs.bushing_drag}
+_DAMPINGS = {masses.line_damping: 1, masses.bushing_damping: 36}  # how many of the last parameters are those of dampers
+NOTHING_ACTS = 0, acting.acting_arguments()
+
+
+def acts(g: Group) -> bool:
+    """Whether the forces of a group are those of a kernel that can be called by its address, with those of its dampers."""
+    own = g.cls.damping_kernel in _DAMPINGS and not g.cls.defines("dissipation")
+    return g.cls.kernel in _KERNELS and own and not g.internal.size and not g.cls.defines("power")
+
+
+class ActingElements:
+    """Elements of some groups, which :func:`acts` tells."""
+
+    def __init__(self, equations: Equations, groups: Sequence[Group]):
+        self._groups, t = groups, equations.topology
+        frames = np.concatenate([g.frames.ravel() for g in groups])
+        sizes = [(*g.frames.shape, g.parameters.shape[1], g.cls.memory_size, len(g.cls.parts)) for g in groups]
+        damped = [g.parameters[:, -_DAMPINGS[g.cls.damping_kernel] :].any() for g in groups]
+        kernels = [
+            acting.kernel_addresses(g.cls.kernel, _KERNELS[g.cls.kernel] if damps else None, g.cls.follow)
+            for g, damps in zip(groups, damped, strict=True)
+        ]
+        self._exert = acting.exert_address()
+        self._arrays = Acting(
+            np.array(sizes), np.array(kernels), np.concatenate([g.parameters.ravel() for g in groups]), np.zeros(0),
+            t.unit[frames].astype(int), t.offset_o[frames], t.offset_U[frames], np.zeros((len(frames), 3)),
+            np.zeros((len(frames), 3, 3)), np.zeros(6 * len(frames)), np.zeros(len(frames)), np.zeros(6 * len(frames)),
+            np.zeros(6 * len(frames)), np.zeros(0), np.zeros(equations.size + 2),
+        )  # fmt: skip
+
+    def remembering(self, memory: Sequence[np.ndarray]) -> tuple[int, Acting]:
+        """Address of the kernel of all, and arrays, of elements that remember what is given by group."""
+        own = np.concatenate([memory[g.number].ravel() for g in self._groups])
+        return self._exert, self._arrays._replace(memory=own)
