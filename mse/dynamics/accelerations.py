@@ -242,9 +242,11 @@ class Equations:
 
         Groups that have a power are among both.
         """
-        at = here.configuration
-        force, damped, driven = self.of_elements(at, v, groups, parts, self.frame_motions(at, v)[0])
-        damped, driven = (float(sum(map(np.sum, powers))) for powers in (damped, driven))
+        force, damped, driven = np.zeros(self.size), 0.0, 0.0
+        if groups or parts:
+            at = here.configuration
+            force, *powers = self.of_elements(at, v, groups, parts, self.frame_motions(at, v)[0])
+            damped, driven = (float(sum(map(np.sum, each))) for each in powers)
         if self.inputs.names:
             given = self.inputs.forces(time, here)
             force, driven = force + given, driven + float(given @ v)

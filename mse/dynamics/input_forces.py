@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
 from ..validation.arguments import called, find, mapping, number, real, refusal
+from .inertia import cross
 from .prescribed import BESIDE, Signal
 
 Given = float | Callable[[float], float] | ArrayLike
@@ -138,11 +139,11 @@ class InputForces:
 
     def each_force(self, time: float, here: Evaluation) -> dict[str, np.ndarray]:
         """The same (n,) of each input that is a force, by name."""
-        return {name: self._force(name, time) * self._along(name, here) for name in self._forces}
+        return {name: self._force(name, time) * along for name, along in self._ways(here).items()}
 
     def force_rates(self, time: float, here: Evaluation) -> np.ndarray:
         """By how much forces (n,) change in a second, at poses that stay."""
-        rates = (self._rate(name, time) * self._along(name, here) for name in self._forces)
+        rates = (self._rate(name, time) * along for name, along in self._ways(here).items())
         return sum(rates, np.zeros(self._assembly.size))
 
     def _rate(self, name: str, time: float) -> float:
@@ -154,22 +155,25 @@ class InputForces:
             later = time + BESIDE * max(1.0, abs(time))
             return (self._force(name, later) - self._force(name, time)) / (later - time)
 
-    def _along(self, name: str, here: Evaluation) -> np.ndarray:
-        """Forces (n,) on coordinates per unit of an input."""
-        if name in self._fixed:
-            return self._fixed[name]
-        a, at = self._assembly, here.configuration
-        el, column = self._forces[name]
-        out = np.zeros(a.size + 6)  # the ground first
-        own = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))[:, column]
-        for f, six in zip(el.frames, own[: 6 * len(el.frames)].reshape(-1, 6), strict=True):
-            b = a.body[f]
-            out[6 * b : 6 * b + 3] += six[:3]
-            out[6 * b + 3 : 6 * b + 6] += six[3:] + np.cross(at.o[f] - at.reference[b], six[:3])
-        out[6 * a.bodies :][el.coordinates] += own[6 * len(el.frames) :]
-        if not len(el.frames) and of_mse(type(el.obj)):  # as of sources: it does not depend on where anything is
-            self._fixed[name] = out[6:]
-        return out[6:]
+    def _ways(self, here: Evaluation) -> dict[str, np.ndarray]:
+        """Forces (n,) on coordinates per unit of each input that is a force, by name."""
+        a, at, found, maps = self._assembly, here.configuration, {}, {}
+        for name, (el, column) in self._forces.items():
+            if name in self._fixed:
+                found[name] = self._fixed[name]
+                continue
+            if el.path not in maps:  # once for all inputs of an element
+                maps[el.path] = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))
+            out, count, own = np.zeros(a.size + 6), len(el.frames), maps[el.path][:, column]  # the ground first
+            if count:
+                six, bodies = own[: 6 * count].reshape(-1, 6).copy(), a.body[el.frames]
+                six[:, 3:] += cross(at.o[el.frames] - at.reference[bodies], six[:, :3])
+                np.add.at(out[: 6 * a.bodies].reshape(-1, 6), bodies, six)
+            elif of_mse(type(el.obj)):  # as of sources: it does not depend on where anything is
+                self._fixed[name] = out[6:]
+            out[6 * a.bodies :][el.coordinates] += own[6 * count :]
+            found[name] = out[6:]
+        return found
 
     # -- prescribed motions -----------------------------------------------------------------------------------
     @property

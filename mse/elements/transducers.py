@@ -72,7 +72,7 @@ class ForceActuator(MObject):
         m[6:9, :3] = seat
         m[9:12, 3:] = seat
         m[0:3, :3] = -seat
-        m[3:6, :3] = -np.cross(lever, seat, axisb=0, axisc=0)
+        m[3:6, :3] = -cross_matrix(lever) @ seat
         m[3:6, 3:] = -seat
         return m
 
