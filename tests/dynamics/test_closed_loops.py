@@ -106,3 +106,29 @@ def test_moments_within_steps_may_be_asked_for_in_any_order():
             steps[2].at(two)
         found.append(steps[1].at(one).poses[0])
     assert np.array_equal(*found)
+
+
+def structure(seed):
+    """Three bodies on a chain of hinges, each held at the ground by a ball joint, too; a coil pushes the last one."""
+    rng = np.random.default_rng(seed)
+    s = mse.MSystem("structure", gravity=(0, 0, -9.81))
+    above, at = s.ground, Pose()
+    for k in range(3):
+        place = at @ Pose(rng.uniform(-0.5, 0.5, 3)) @ Pose.rotation(rng.uniform(-1, 1, 3))
+        body = s.add(mse.RigidBody(f"body{k}", mass=rng.uniform(0.5, 5), inertia=rng.uniform(0.03, 0.04, 3), at=place))
+        hinge = mse.Revolute(f"hinge{k}", axis=rng.standard_normal(3))
+        s.add(hinge, between=(body, above @ at.inverse() @ place))
+        s.add(mse.Spherical(f"ball{k}"), between=(body @ Pose.dx(0.3), s.ground @ (place @ Pose.dx(0.3))))
+        above, at = body, place
+    s.add(mse.ForceActuator("coil"), between=(s.ground, above))
+    return s
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_structures_that_nothing_moves_take_few_steps(seed):
+    """Rounding of forces gives accelerations, whose speed in the size of the system is no motion to be followed."""
+    motion = structure(seed).simulate(
+        duration=0.4, dt=0.1, inputs={"coil.fz": lambda t: 0.01 * np.sin(7 * t)}, rtol=1e-9, progress=False
+    )
+    assert motion.steps < 20
+    assert np.abs(motion.velocities("body2.center")).max() < 1e-12
