@@ -1,4 +1,7 @@
-"""Forces of elements on rigid bodies, by calls of the elements' own kernels, for :mod:`mse.kernels.multibody`."""
+"""Forces of elements on rigid bodies, by calls of the elements' own kernels, for :mod:`mse.kernels.multibody`.
+
+Kernels of elements have one signature (:mod:`mse.kernels.springs`), so that their addresses are all that has to be known of them.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +86,10 @@ def _add_up(acting, f, per_element, many, e, o):
 
 @kept(nogil=True)
 def exert(acting, gravity, o, u, motion, extra, following):
-    """Forces of elements and ``extra`` ones, and powers of both (n + 2,), to the total; ``motion`` (b + 1, 6) are velocities.
+    """Put forces of elements and ``extra`` ones, and powers of both, into the total (n + 2,), at poses and a ``motion``.
 
-    For ``following``, what elements remember is brought to the poses o, u, less than half a turn from where they were, instead.
+    Poses are o (b + 1, 3), u (b + 1, 3, 3), and velocities (b + 1, 6).  For ``following``, no force is found: what elements
+    remember is brought to these poses, less than half a turn from those that it is of.
     """
     e, f, p, m = 0, 0, 0, 0
     _place(acting, o, u)
