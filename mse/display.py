@@ -42,6 +42,16 @@ def _above(values: np.ndarray, limit: np.ndarray) -> np.ndarray:
     return np.where(np.abs(values) <= limit, 0.0, values)
 
 
+def amounts(**counts: int) -> str:
+    """Numbers of things in words: ``amounts(input=1, frequency=3)`` is "1 input, 3 frequencies"."""
+
+    def told(name: str, count: int) -> str:
+        many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+        return f"{count} {name if count == 1 else many}"
+
+    return ", ".join(told(name, count) for name, count in counts.items())
+
+
 def kind_of(coordinate: str) -> str:
     """The kind of a coordinate by its name, within which values are comparable: "m", "rad", or internal ones of the same name.
 

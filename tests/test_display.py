@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mse
-from mse.display import Column, Table, kind_of, scales, without_rounding
+from mse.display import Column, Table, amounts, kind_of, scales, without_rounding
 
 
 def test_columns_line_up_and_rows_beyond_the_most_are_counted():
@@ -177,3 +177,9 @@ def test_a_beam_at_rest_has_no_moments_of_rounding():
     loads = beam.internal_forces(system.find_working_point())
     assert not loads.forces.any() and not loads.stress.any() and not loads.shear.any()
     assert all(x == 0.0 for row in loads.table().rows for x in row[1:])
+
+
+def test_numbers_of_things_are_told_as_words():
+    assert (
+        amounts(input=1, output=0, frequency=3, body=1, step=2) == "1 input, 0 outputs, 3 frequencies, 1 body, 2 steps"
+    )

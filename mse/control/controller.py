@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Column, Shown, Table
+from ..display import Column, Shown, Table, amounts
 from ..errors import ModelError
 from ..numerics.precision import DEPENDENT, NOTHING
 from ..numerics.read_only import ReadOnly
@@ -305,7 +305,7 @@ class Controller(Shown, ReadOnly):
         late = f", {self.delay:g} s late" if self.delay else ""
         o, i = self.shape
         if self.matrices is not None:
-            return Table(f"Controller: {kind}{late}, {len(self.matrices[0])} states, {i} inputs, {o} outputs")
+            return Table(f"Controller: {kind}{late}, {amounts(state=len(self.matrices[0]), input=i, output=o)}")
         rows = [(what, x.real, x.imag, abs(x) / (2 * np.pi)) for what, x in _named(self.zeros, self.poles)]
         columns = ["root", Column("real", digits=6), Column("imaginary", digits=6)]
         columns += [Column("frequency", "Hz", 6)] if self.dt is None else []

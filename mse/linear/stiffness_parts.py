@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Column, Shown, Table
+from ..display import Column, Shown, Table, amounts
 from ..elements.loss_laws import LossLaw, as_law
 from ..errors import ModelError, UnknownNameError
 from ..numerics.read_only import read_only
@@ -110,7 +110,9 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         np.maximum.at(largest, part, np.abs(values))
         columns = ("object", "mechanism", Column("largest entry", digits=6))
         rows = [(*label, size) for label, size in zip(self.labels, largest.tolist(), strict=True)]
-        return Table(f"{len(rows)} parts of a {self.quantity} of {self.size} coordinates", columns, rows)
+        return Table(
+            f"{amounts(part=len(rows))} of a {self.quantity} of {amounts(coordinate=self.size)}", columns, rows
+        )
 
     def _matrix(self, rows, cols, values) -> sp.csr_matrix:
         return sp.csr_matrix((values, (rows, cols)), shape=(self.size, self.size))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..display import Column, Table, kind_of, scales, without_rounding
+from ..display import Column, Table, amounts, kind_of, scales, without_rounding
 from ..elements.coordinates import coordinates_table
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def linear_model_table(model: LinearModel) -> Table:
     """Coordinates with the diagonals of M and K, members, inputs and outputs."""
     kinds = [kind_of(name) for name in model.coordinates]
     m, k = (without_rounding(d, scales(np.abs(d), kinds)) for d in (model.M.diagonal(), abs(model.K).diagonal()))
-    head = f"{model.name}: {model.size} coordinates, {len(model.inputs)} inputs, {len(model.outputs)} outputs"
+    head = f"{model.name}: {amounts(coordinate=model.size, input=len(model.inputs), output=len(model.outputs))}"
     if model.affine is not None:
         left = np.abs(model.affine).max(initial=0.0)
         head += f"; NOT about a working point of its own: forces up to {left:.6g} are left"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..declared import entry
+from ..display import amounts
 from ..elements.base import class_name
 from .system import Snapshot
 
@@ -47,7 +48,7 @@ class ParameterRecord(Mapping):
         return len(self._record)
 
     def __repr__(self) -> str:
-        return f"parameters of {len(self)} objects: {', '.join(self)}"
+        return f"parameters of {amounts(object=len(self))}: {', '.join(self)}"
 
 
 def recorded_parameters() -> Any:

@@ -475,7 +475,7 @@ class Searches:
         >>> bob = system.add(mse.RigidBody("bob", mass=2.0, at=mse.Pose.dz(-0.5), frames={"top": mse.Pose.dz(0.5)}))
         >>> hinge = system.add(mse.Revolute("hinge", axis=(0, -1, 0)), between=(bob.frame("top"), system.ground))
         >>> system.equations(along=["hinge.angle"])
-        MSystem 'pendulum': 1 equations
+        MSystem 'pendulum': 1 equation
           hinge.angle: 0 = bob_mass*g*sin(hinge_angle)/2 + bob_mass*hinge_angle''/4
         """
         from ..tools.equations import of_system

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from ..display import Table
+from ..display import Table, amounts
 from ..elements.base import Frame, MObject, Outline, Place
 from ..elements.parameters import Array
 from ..elements.ports import Port
@@ -350,7 +350,7 @@ class MSystem(Connected, Searches, MObject):
     # -- display ----------------------------------------------------------------------------------------------
     def _table(self) -> Table:
         rows = [(o.path, type(o).__name__, ", ".join(o.frame_names + tuple(o.fixed_frames()))) for o in self.walk()]
-        head = f"{self.label}: {len(rows)} objects, {len(self._clamps)} clamps"
+        head = f"{self.label}: {amounts(object=len(rows), clamp=len(self._clamps))}"
         return Table(head, ("object", "type", "frames"), rows)
 
     def _ipython_key_completions_(self) -> list[str]:

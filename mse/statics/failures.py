@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..display import amounts
 from ..model.configuration import State
 from ..numerics.precision import NOTHING
 from .equilibrium import RESIDUAL, coarseness
@@ -211,7 +212,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
             f"; the flow constraints of {', '.join(rolling[:_NAMED])} carry no load at a working point: give what they should "
             "carry to a joint or a spring"
         )
-    told = f"{merit.label}: no working point after {found.history.tried} steps: {found.reason}"
+    told = f"{merit.label}: no working point after {amounts(step=found.history.tried)}: {found.reason}"
     if not residual > RESIDUAL:  # forces balance, so something else is the reason
         return told + remedy
     relative = np.abs(point.gradient) / merit.load_scale(point)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..display import Column, Shown, Table
+from ..display import Column, Shown, Table, amounts
 
 _COLUMNS = (
     Column("step", digits=1), Column("energy", "J", 9), Column("relative residual", digits=3), "of",
@@ -60,7 +60,7 @@ class Steps(Shown, tuple[Iteration, ...]):
 
     def table(self) -> Table:
         end = f", the last one to a relative residual of {self[-1].residual:.1e}" if self else ""
-        return steps_table(f"Search: {self.tried} steps{end}", self)
+        return steps_table(f"Search: {amounts(step=self.tried)}{end}", self)
 
 
 def steps_table(title: str, steps: tuple[Iteration, ...]) -> Table:

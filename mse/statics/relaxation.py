@@ -9,7 +9,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Shown, Table
+from ..display import Shown, Table, amounts
 from ..errors import ModelError, WorkingPointError
 from ..model.assembly import Assembly
 from ..model.configuration import State
@@ -84,7 +84,7 @@ class Relaxation(Shown):
     def table(self) -> Table:
         state = "found" if self.converged else "ended without one" if self.finished else "not ended"
         steps = self.history
-        head = f"{self.topology.source.name}: search for a working point, {state}; {steps.tried} steps"
+        head = f"{self.topology.source.name}: search for a working point, {state}; {amounts(step=steps.tried)}"
         return steps_table(head + (f", the last {_LAST}" if len(steps) > _LAST else ""), steps[-_LAST:])
 
     def __iter__(self) -> Iterator[Iteration]:

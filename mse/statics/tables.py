@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..display import Cell, Column, Table, without_rounding
+from ..display import Cell, Column, Table, amounts, without_rounding
 from ..elements.coordinates import coordinates_table
 from ..elements.records import FORCE, Channel
 from ..pose import Pose
@@ -76,7 +76,7 @@ def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
     stability = "stability not asked for"
     if wp.judged:
         stability = "stable" if wp.stable else "UNSTABLE" if wp.converged and wp.unstable else "stability unknown"
-    steps = f"{wp.history.tried} steps" + (f" from {wp.start}" if wp.start else "")
+    steps = amounts(step=wp.history.tried) + (f" from {wp.start}" if wp.start else "")
     head = f"{wp.name}: {state}, {stability}; {steps}, largest relative residual {worst:.1e}{_bound(wp)}"
     nodes = t.inner_units()
     first = {t.unit_names[k]: t.unit_reference[k] for k in range(1, t.units) if k not in nodes}

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..display import amounts
 from ..dynamics.accelerations import Equations
 from ..dynamics.coordinates import NamedCoordinates
 from ..dynamics.simulate import refuse_unfit
@@ -110,7 +111,7 @@ class SymbolicEquations:
     def __repr__(self) -> str:
         sign = "" if self.method is None else "0 = "
         lines = [f"  {name}: {sign}{mechanics().msprint(x)}" for name, x in self.expressions.items()]
-        return "\n".join([f"{self.name}: {len(lines)} equations", *lines])
+        return "\n".join([f"{self.name}: {amounts(equation=len(lines))}", *lines])
 
 
 def _line(name: str, printed: str, method: Any) -> str:

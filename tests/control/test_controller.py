@@ -114,6 +114,6 @@ def test_what_is_no_controller_is_refused(made, words):
 def test_tables_list_the_roots():
     text = repr(mse.Controller.zpk([0.0], [-60.0], 2.0, delay=1e-3))
     assert "continuous, 0.001 s late, gain 2" in text and "9.5493" in text
-    assert "sampled every 0.1 s, 0 states, 2 inputs, 1 outputs" in repr(
+    assert "sampled every 0.1 s, 0 states, 2 inputs, 1 output" in repr(
         mse.Controller.state_space([], [], [], [[1.0, 2.0]], dt=0.1)
     )

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...declared import array, axis, names
-from ...display import ROUNDING, Column, Table, scales, without_rounding
+from ...display import ROUNDING, Column, Table, amounts, scales, without_rounding
 from ...elements.loss_laws import LossGiven
 from ...errors import Interrupted, ModelError, UnknownNameError
 from ...linear.independent import augmented
@@ -173,7 +173,7 @@ class FrequencyResponse(Result):
             Column("at", "Hz", 6),
             Column("at last", digits=6),
         )
-        title = f"{self.name}: response at {len(f)} frequencies, {span}"
+        title = f"{self.name}: response at {amounts(frequency=len(f))}, {span}"
         notes = [f"note: {note}" for note in self.notes]
         return Table(title, ("output", "input", "unit", *numbers), rows, notes=notes)
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...declared import array, entry, labeled, names, naming, scalar
-from ...display import Column, Table, kind_of, scales, without_rounding
+from ...display import Column, Table, amounts, kind_of, scales, without_rounding
 from ...elements.coordinates import coordinates_field, coordinates_table, unit_of
 from ...errors import ModelError
 from ...numerics.precision import NOTHING
@@ -450,7 +450,7 @@ class Modes(Result):
             none = ("free", "", "") if self.lossy else ("free",)
             rows.insert(0, (f"0 to {free - 1}", 0.0, *none, f"{some} ... and {free - 3:,} more", *("",) * strained))
         more = "" if self.complete else f", the lowest{' without loss,' if self.lossy else ''} of more"
-        title = f"{self.name}: {len(self)} {_kind(self)} modes{more}"
+        title = f"{self.name}: {amounts(**{f'{_kind(self)} mode': len(self)})}{more}"
         of_loss = (
             (Column("Q", digits=6), Column("loss", digits=4), Column("decay", "s", 4))
             if self.lossy

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import Column, Shown, Table
+from ...display import Column, Shown, Table, amounts
 from ...errors import UnknownNameError
 from ...linear.linear_model import LinearModel
 from ...numerics.options import SIZES
@@ -126,7 +126,7 @@ class StrainEnergies(Shown, Mapping[Label, np.ndarray]):
     def table(self) -> Table:
         columns = (Column("mode", digits=1), "strain energy")
         rows = [(k, self.told(k)) for k in range(self.shares.shape[1])]
-        return Table(f"shares of {len(self)} parts in the potential energy of modes", columns, rows)
+        return Table(f"shares of {amounts(part=len(self))} in the potential energy of modes", columns, rows)
 
 
 def _parts(model: LinearModel) -> tuple[Label, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...declared import array, axis, entry, labeled, names, scalar
-from ...display import Column, Table
+from ...display import Column, Table, amounts
 from ...errors import ModelError
 from ...model.system import MSystem
 from ...numerics.blas_threads import one_thread
@@ -107,7 +107,9 @@ class ModeTracks(Result):
         if self.lossy:
             columns += [Column("Q, from", digits=6), Column("to", digits=6)]
             rows = [[*row, q[0, k], q[-1, k]] for k, row in enumerate(rows)]
-        title = f"{self.name}: {len(self.lines)} modes along {self.parameter}, {len(self.values)} values"
+        title = (
+            f"{self.name}: {amounts(mode=len(self.lines))} along {self.parameter}, {amounts(value=len(self.values))}"
+        )
         return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes], most=40)
 
 

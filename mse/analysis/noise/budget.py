@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...declared import array, axis, labeled, names, scalar
-from ...display import Column, Table
+from ...display import Column, Table, amounts
 from ...elements.loss_laws import LossGiven, LossLaw
 from ...errors import Interrupted, ModelError, UnknownNameError, nearest_name, warn
 from ...linear.linear_model import LinearModel
@@ -237,16 +237,15 @@ class NoiseBudget(Result):
             share = float(own[k] / total[k]) if total[k] > 0.0 else 0.0
             rows.append((name, kind, float(np.sqrt(power)), float(power / whole) if whole else 0.0, share, float(f[k])))
         rows.sort(key=lambda row: -row[2])
-        amount, unit, band = "RMS", self.unit, f"{len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz"
+        quantity, unit, band = "RMS", self.unit, f"{len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz"
         if len(f) == 1:
-            amount, unit, band = "amplitude", f"{self.unit}/sqrt(Hz)", f"{f[0]:.6g} Hz"
+            quantity, unit, band = "amplitude", f"{self.unit}/sqrt(Hz)", f"{f[0]:.6g} Hz"
         columns = (
-            "source", "kind", Column(amount, unit, 4), Column("share of power", digits=3),
+            "source", "kind", Column(quantity, unit, 4), Column("share of power", digits=3),
             Column("largest share", digits=3), Column("at", "Hz", 5),
         )  # fmt: skip
-        title = (
-            f"{self.name}: noise of {self.output} by {len(rows)} sources, {band}, {amount} {np.sqrt(whole):.4g} {unit}"
-        )
+        noise = f"noise of {self.output} by {amounts(source=len(rows))}"
+        title = f"{self.name}: {noise}, {band}, {quantity} {np.sqrt(whole):.4g} {unit}"
         return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])
 
 

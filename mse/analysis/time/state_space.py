@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ...declared import array, entry, names, scalar
-from ...display import ROUNDING, Column, Table
+from ...display import ROUNDING, Column, Table, amounts
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
 from ...linear.rate_inputs import acting
@@ -246,7 +246,7 @@ class StateSpace(Result):
             if im >= 0.0:  # one of each conjugate pair
                 ratio = "free" if not pole else -re / abs(pole)
                 rows.append((re, im, abs(pole) / (2 * np.pi), ratio))
-        head = f"{self.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        head = f"{self.name}: {amounts(state=len(self.states), input=len(self.inputs), output=len(self.outputs))}"
         columns = (
             Column("pole re", "1/s", 6), Column("pole im", "rad/s", 6), Column("frequency", "Hz", 6),
             Column("damping ratio", digits=4),

@@ -10,7 +10,7 @@ import numpy as np
 from ...analysis.frequency.resonance_grid import ResonanceGrid
 from ...analysis.time.balanced import Balanced
 from ...analysis.time.left_out import SHARES, LeftOut, largest_of_unit
-from ...display import ROUNDING
+from ...display import ROUNDING, amounts
 from ...linear.craig_bampton import Reduction
 from ...results import drawing
 from . import style
@@ -78,7 +78,10 @@ def spacing(grid: ResonanceGrid) -> Figure:
     _lines(axes, grid.resonances_hz[~wide], "resonance without damping")
     _finish(axes, f, [step, grid.widths_hz[wide]], "distance, width (Hz)")
     style.legend(axes, beside=True)
-    style.title(figure, f"{grid.name}: {len(grid)} frequencies, {len(grid.resonances_hz)} resonances")
+    style.title(
+        figure,
+        f"{grid.name}: {amounts(frequency=len(grid), resonance=len(grid.resonances_hz))}",
+    )
     return figure
 
 

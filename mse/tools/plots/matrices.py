@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...analysis.time.state_space import StateSpace
-from ...display import ROUNDING
+from ...display import ROUNDING, amounts
 from ...linear.linear_model import LinearModel
 from ...results import drawing
 from . import style
@@ -88,7 +88,7 @@ def poles(ss: StateSpace) -> Figure:
     for axis, values, name in ((axes.xaxis, p.real, "real part (1/s)"), (axes.yaxis, p.imag, "imaginary part (rad/s)")):
         _pole_axis(axes, axis, values)
         axis.set_label_text(name)
-    style.title(figure, f"{ss.name}: {len(p)} poles")
+    style.title(figure, f"{ss.name}: {amounts(pole=len(p))}")
     style.grid(axes)
     return figure
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...analysis.noise.budget import NoiseBudget
 from ...analysis.noise.spectra import Given, Spectrum, density, spectrum
+from ...display import amounts
 from ...results import drawing
 from ...validation.arguments import mapping
 from . import style
@@ -52,7 +53,7 @@ def noise_budget(
         drawn.append(groups[name])
     if others:
         rest = np.sqrt(sum(groups[name] ** 2 for name in others))
-        axes.plot(f, rest, color=style.GRAY, linewidth=1.0, label=f"{len(others)} others")
+        axes.plot(f, rest, color=style.GRAY, linewidth=1.0, label=amounts(other=len(others)))
         drawn.append(rest)
     unit = budget.unit
     if rms and len(f) > 1:
