@@ -235,15 +235,13 @@ def test_the_topology_of_a_system_asks_for_it(started):
 
 
 def pendulum(kind: str, inertia: float = 0.01) -> mse.MSystem:
-    """A body on a hinge, which is a tree; a rod makes it a loop, a damper without a kernel makes steps of a third kind."""
+    """A body on a hinge, which is a tree; a rod makes it a loop; a ball joint with springs makes steps of a third kind."""
     system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=inertia, at=mse.Pose.dx(0.5)))
-    hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+    ball = mse.Spherical("hinge", stiffness=(1e2,) * 3)
+    hinge = system.add(ball if kind == "bodies" else mse.Revolute("hinge", axis=(0, 1, 0)))
     system.clamp(system.ground, hinge.frame(1))
     system.clamp(body.frame(0), hinge.frame(0), mse.Pose.dx(-0.5))
-    if kind == "bodies":
-        damper = mse.EddyCurrentDamper("damper", damping=1e2)
-        system.add(damper, between=(body, system.ground @ mse.Pose.dx(0.5)))
     if kind == "loops":
         system.add(mse.Rod("rod", length=0.5), between=(body, system.ground))
     return system
