@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels import ahead
-from ..kernels.steps import first_length, trial_length
+from ..kernels.steps import ROUNDED, first_length, trial_length
 from ..numerics.dop853 import dop853
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
@@ -257,7 +257,9 @@ class _Steps:
 
     def _error(self, y: np.ndarray, h: float) -> float:
         """The error of a step to y in tolerances, as Hairer's DOP853 estimates it."""
-        fifth, third = np.square(_ERRORS @ self._slopes[: dop853.N_STAGES] / self._scale(y)).sum(axis=1).tolist()
+        scale = self._scale(y)
+        scale[self._n : 2 * self._n] += ROUNDED / self._rtol * self._tolerances[: self._n] / h
+        fifth, third = np.square(_ERRORS @ self._slopes[: dop853.N_STAGES] / scale).sum(axis=1).tolist()
         if fifth == 0.0:
             return 0.0 if third == 0.0 else fifth
         return h * fifth / float(np.sqrt((fifth + 0.01 * third) * len(y)))

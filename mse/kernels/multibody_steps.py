@@ -21,6 +21,7 @@ from .steps import (
     NO_INERTIA,
     NONE,
     REACHED,
+    ROUNDED,
     SECOND,
     STEP,
     Method,
@@ -83,13 +84,15 @@ def _scale(method, tolerances, y, end, i):
 @bare_part
 def _error(method, y, end, h, slopes, tolerances):
     """The error of a step in tolerances, as Hairer's DOP853 estimates it."""
-    fifth = third = 0.0
+    fifth, third, n = 0.0, 0.0, tolerances.shape[0] // 2
     for i in range(tolerances.shape[0]):
         a = b = 0.0
         for s in range(12):
             a += method.errors[0, s] * slopes[s, i]
             b += method.errors[1, s] * slopes[s, i]
         scale = _scale(method, tolerances, y, end, i)
+        if i >= n:
+            scale += ROUNDED / method.limits[0] * tolerances[i - n] / h
         fifth, third = fifth + (a / scale) ** 2, third + (b / scale) ** 2
     total = fifth + 0.01 * third
     if not total < np.inf:

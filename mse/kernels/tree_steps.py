@@ -17,6 +17,7 @@ from .steps import (
     NO_INERTIA,
     NONE,
     REACHED,
+    ROUNDED,
     SECOND,
     STEP,
     Method,
@@ -75,13 +76,15 @@ def _put_tolerances(tree, rows, method, v, tolerances):
 @bare_part
 def _error(method, y, end, h, slopes, tolerances):
     """The largest error of a coordinate in tolerances."""
-    largest = 0.0
+    largest, n = 0.0, tolerances.shape[0] // 2
     for i in range(tolerances.shape[0]):
         fifth = third = 0.0
         for s in range(12):
             fifth += method.errors[0, s] * slopes[s, i]
             third += method.errors[1, s] * slopes[s, i]
         scale = tolerances[i] + method.limits[0] * max(abs(y[i]), abs(end[i]))
+        if i >= n:
+            scale += ROUNDED / method.limits[0] * tolerances[i - n] / h
         fifth, third = (fifth / scale) ** 2, (third / scale) ** 2
         x = fifth + 0.01 * third
         if not x < np.inf:

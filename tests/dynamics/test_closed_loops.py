@@ -132,3 +132,36 @@ def test_structures_that_nothing_moves_take_few_steps(seed):
     )
     assert motion.steps < 20
     assert np.abs(motion.velocities("body2.center")).max() < 1e-12
+
+
+def hanging(wires):
+    """A stage on four stiff wires, or on springs of the same stiffness."""
+    s = mse.MSystem("hanging", gravity=(0, 0, -9.81))
+    stage = s.add(mse.RigidBody("stage", mass=5.0, inertia=(0.1, 0.12, 0.15), at=Pose.dz(-0.5)))
+    for k, (x, y) in enumerate(((0.15, 0.1), (0.15, -0.1), (-0.15, 0.1), (-0.15, -0.1))):
+        wire = mse.Wire(f"line{k}", length=0.5, radius=1e-3, young_modulus=2e11, poisson_ratio=0.3)
+        spring = mse.Spring(f"line{k}", length=0.5, stiffness=2e11 * np.pi * 1e-6 / 0.5)
+        at = Pose.dxdydz(x, y, 0)
+        s.add(wire if wires else spring, between=(s.ground @ at, stage @ at))
+    s.add(mse.ForceActuator("coil"), between=(s.ground, stage))
+    s.add(mse.PositionSensor("eye"), between=(stage @ Pose.dxdydz(0.1, 0.1, 0.1), s.ground))
+    return s
+
+
+@pytest.mark.parametrize("wires", [True, False])
+@pytest.mark.parametrize("inputs", [{}, {"coil.fx": 0.0}])
+def test_small_vibrations_take_no_more_steps_than_large_ones(wires, inputs):
+    """At 1e-10 of size a second rounding of forces is larger than the tolerance; small motions are right all the same."""
+    system, asked = hanging(wires), {"duration": 0.05, "dt": 0.0025, "method": "explicit", "progress": False}
+    start, found = system.find_working_point(), {}
+    model, rates = start.linearize(), np.array([0.3, -0.2, 0.5, 0.5, 0.4, -0.6])
+    for e in (1e-3, 1e-6):
+        found[e] = system.simulate(**asked, start=start, inputs=inputs, initial={"stage'": e * rates}, rtol=1e-11)
+        states = dict(
+            zip([f"stage.{c}'" for c in ("x", "y", "z", "ax", "ay", "az")], (e * rates).tolist(), strict=True)
+        )
+        linear = model.simulate(duration=0.05, dt=0.0025, initial=states, progress=False)
+        moved = found[e].values - found[e].values[0]
+        size = np.abs(linear.values).max()
+        assert np.abs(moved - linear.values).max() < 0.1 * e * size + 1e-13
+    assert found[1e-6].evaluations < 1.5 * found[1e-3].evaluations < 20_000
