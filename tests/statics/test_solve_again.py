@@ -443,7 +443,7 @@ def test_a_result_tells_where_its_search_began(tmp_path):
     s.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(s.ground, mass))
     first = s.find_working_point(load_factor=0.5)
     onward, again = s.find_working_point(start=first), first.update({"spring.stiffness": 900.0})
-    assert first.start == "its initial poses" and f"steps from {first.start}," in repr(first)
+    assert first.start == "its initial poses" and f"1 step from {first.start}," in repr(first)
     assert onward.start == "a working point under 0.5 times its loads" and again.start == "an earlier working point"
     onward.save(tmp_path / "point.json")
     assert mse.read_model(tmp_path / "point.json").start == onward.start
