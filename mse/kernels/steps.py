@@ -16,8 +16,8 @@ REACHED, FAILED, NO_INERTIA = 0, 1, 2
 # numbers of numpy, since numba would compile a part once for each number of Python (jit.py)
 NONE, FIRST, SECOND, STEP, ALL = np.int64(0), np.int64(1), np.int64(2), np.int64(12), np.int64(16)
 
-# Of the size of a system: what rounding changes positions by.  Forces follow from rounded positions, so that in a step h no velocity
-# is known to less than that over h.  With a quarter and four times of it tests/dynamics/test_closed_loops.py passes.
+# Of the size of a system: what rounding changes positions by.  Forces follow from rounded positions, so that in a step h no
+# velocity is known to less than that over h.  With a quarter and four times of it tests/dynamics/test_closed_loops.py passes.
 ROUNDED = 1e-15
 
 
