@@ -23,7 +23,7 @@ from .table import Row
 DURATION, JUDGED, TILT = 10.0, 2.0, 1.0  # s, s, rad
 GRAVITY = 9.81
 FINER = 1.25
-IN_A_ROW = 3  # runs of one program
+IN_A_ROW = 9  # runs of one program
 COARSE, FINE = 2e-2, 1e-4  # s: steps that peers try, from the largest to the smallest
 LOOSE, TIGHT = 1e-2, 1e-13  # the same for tolerances
 NO_INERTIA = (
