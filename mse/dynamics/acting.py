@@ -11,14 +11,14 @@ from ..kernels.acting import Acting
 from ..model.groups import Group
 from .accelerations import Equations
 
-# kernels that can be called by their addresses, and those of the dampers of the same elements
+# kernels of elements that can be called by their addresses, each with the kernel of these elements' dampers
 _KERNELS = {springs.spring: springs.line_drag, springs.wire: springs.line_drag, springs.bushing: springs.bushing_drag}
 _DAMPINGS = {masses.line_damping: 1, masses.bushing_damping: 36}  # how many of the last parameters are those of dampers
 NOTHING_ACTS = 0, acting.acting_arguments()
 
 
 def acts(g: Group) -> bool:
-    """Whether the forces of a group are those of a kernel that can be called by its address, with those of its dampers."""
+    """Whether all forces of a group, those of its dampers too, come from kernels that can be called by their addresses."""
     own = g.cls.damping_kernel in _DAMPINGS and not g.cls.defines("dissipation")
     return g.cls.kernel in _KERNELS and own and not g.internal.size and not g.cls.defines("power")
 

@@ -1,8 +1,8 @@
 """Rigid bodies on joints in compiled code (:mod:`mse.kernels.multibody`): rates at coordinates of a chart, constraints restored.
 
-Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed.  Other elements act by their
-own kernels, called from there; those that have none, and inputs, exert their forces in Python.  Systems with other masses or
-constraints have no such code.
+Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed.  Wires, bushings and
+springs that go slack act by their own kernels, which that code calls.  Inputs and all other elements exert their forces in
+Python.  Systems with other masses or constraints have no such code.
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ import numpy as np
 from .by_address import address, done
 from .jit import bare_part, kept
 
+# what exert() is asked for; of numpy, since numba would compile a part once for each of Python's (jit.py)
+FORCES, FOLLOWING = np.bool_(False), np.bool_(True)
+
 
 class Acting(NamedTuple):
     """Elements that act on bodies, one group of a class after the other; the ground is body 0.
@@ -88,8 +91,8 @@ def _add_up(acting, f, per_element, many, e, o):
 def exert(acting, gravity, o, u, motion, extra, following):
     """Put forces of elements and ``extra`` ones, and powers of both, into the total (n + 2,), at poses and a ``motion``.
 
-    Poses are o (b + 1, 3), u (b + 1, 3, 3), and velocities (b + 1, 6).  For ``following``, no force is found: what elements
-    remember is brought to these poses, less than half a turn from those that it is of.
+    Poses are o (b + 1, 3), u (b + 1, 3, 3), and velocities (b + 1, 6).  For ``following``, no force is found: angles and
+    turns that elements remember are brought to these poses, from poses less than half a turn away.
     """
     e, f, p, m = 0, 0, 0, 0
     _place(acting, o, u)

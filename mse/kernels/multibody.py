@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import acting_arguments
+from .acting import FORCES, acting_arguments
 from .by_address import address, called
 from .jit import bare_part, kept, part
 from .multibody_fronts import eliminate, solve
@@ -26,7 +26,7 @@ from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
 
 GOOD, NOT_GOOD, NEAR = 0, 1, 2
 # of numpy, since numba would compile a part once for each of Python's (jit.py)
-_FREE, _FORCED, _NOT = np.bool_(False), np.bool_(True), np.bool_(False)
+_FREE, _FORCED = np.bool_(False), np.bool_(True)
 _ROUNDS = 8  # of Newton's method, which takes two or three
 
 
@@ -359,25 +359,9 @@ def _largest(work, values, size, count, independent, gap):
 
 @kept(nogil=True)
 def run(
-    model,
-    work,
-    exert,
-    acting,
-    o,
-    u,
-    memory,
-    extra,
-    independent,
-    y,
-    h,
-    coefficients,
-    first,
-    last,
-    restoring,
-    slopes,
-    limits,
-    gaps,
-):
+    model, work, exert, acting, o, u, memory, extra, independent, y, h, coefficients, first, last, restoring, slopes,
+    limits, gaps,
+):  # fmt: skip
     """Slopes (s, 2 n + 2) of the stages from ``first`` to ``last`` of a step h from y (2 n + 2,), or why there are none.
 
     Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
@@ -455,7 +439,7 @@ def run(
             work.bend[r] = model.held[r, 4] - work.bend[r]
         forces = extra
         if exert != 0:
-            called(exert, (acting, model.gravity, work.o, work.u, work.motion, extra, _NOT))
+            called(exert, (acting, model.gravity, work.o, work.u, work.motion, extra, FORCES))
             forces = acting.total
         damped = _put_forces(model, work, memory, forces)
         solve(model, work, independent, work.bend, _FORCED)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import acting_arguments
+from .acting import FOLLOWING, acting_arguments
 from .by_address import called
 from .jit import bare_part, kept
 from .multibody import GOOD, NEAR, put_angles, run_arguments
@@ -33,8 +33,6 @@ from .steps import (
     put_within,
     trial_length,
 )  # fmt: skip
-
-_FOLLOWING = np.bool_(True)
 
 
 class Rules(NamedTuple):
@@ -250,7 +248,7 @@ def march(run, model, work, exert, acting, method, rules, passed, until, sampled
         if time >= until:
             return s, m, REACHED
         if exert != 0:
-            called(exert, (acting, model.gravity, begin[0], begin[1], work.motion, rules.extra, _FOLLOWING))
+            called(exert, (acting, model.gravity, begin[0], begin[1], work.motion, rules.extra, FOLLOWING))
         for i in range(n):
             y[i], y[n + i] = 0.0, passed.v[s, i]
         y[2 * n] = passed.damped[s]

@@ -30,7 +30,7 @@ _BY_MEASURE = "distances", "constraints"  # these also depend on the measure of 
 
 
 def model_size(assembly: Assembly, origins: np.ndarray) -> float:
-    """A length (m) of a whole system with frames at some origins (n, 3): its extent, or that of its longest element if larger.
+    """A length (m) of a system with frames at origins (n, 3): its extent, or the length of its longest element if larger.
 
     Ground frames without an element do not count: the world's origin and sensors may be anywhere.
     """
