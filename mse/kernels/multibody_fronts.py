@@ -98,7 +98,7 @@ def solve(model, work, independent, given, forced):
         for i in range(size - 1, -1, -1):
             number = model.columns[first + i, 0]
             if i < own:
-                x[number] = b[i] if abs(b[i]) > _NOTHING else 0.0
+                x[number] = 0.0 if abs(b[i]) <= _NOTHING else b[i]  # NaN stays
             y = x[number]
             if y != 0.0:  # column by column, as sums along rows would wait for one term after the other
                 for j in range(min(i, own)):

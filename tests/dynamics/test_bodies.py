@@ -267,7 +267,7 @@ def test_wires_and_bushings_move_as_in_numpy_through_many_turns(monkeypatch):
 
 def test_no_number_comes_from_a_wire_whose_ends_meet():
     system = mse.MSystem("met", gravity=(0, 0, -9.81))
-    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.1))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.1, at=Pose()))
     wire = mse.Wire("wire", length=0.5, radius=1e-3, young_modulus=1e9, poisson_ratio=0.3)
     system.add(wire, between=(bob, system.ground))
     equations, state = equations_of(system)
