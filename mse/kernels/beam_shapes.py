@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .motions import coadjoint_form, inverse_coefficients, inverse_series, small_adjoint
+from .motions import coadjoint_form, inverse_coefficients, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -33,7 +33,7 @@ def _integration() -> np.ndarray:
     return running
 
 
-_RUNNING = _integration()
+RUNNING = _integration()
 
 
 _TERMS = 20  # of the exponential: exact to the last digit up to 2 pi
@@ -54,7 +54,7 @@ def _exponential() -> np.ndarray:
     return out[:, 1:]
 
 
-_EXPONENTIAL, _POWERS = _exponential(), np.arange(_TERMS)
+EXPONENTIAL, _POWERS = _exponential(), np.arange(_TERMS)
 _POINT_POWERS = POINTS[:, None] ** np.arange(1, 5)
 _FROM_MIDDLE = (POINTS - 0.5)[:, None, None]
 _IDENTITY = np.eye(6)
@@ -76,7 +76,7 @@ def _remembered_along(twist):  # cached, since it is called several times with t
     even = _IDENTITY + a * square + b * fourth
     slope = np.hstack([0.5 * ad - even, 0.5 * ad + even])  # (-J^-1(d), J^-1(-d))
     turns = t2 * POINTS**2
-    coefficients = (turns[:, None] ** _POWERS) @ _EXPONENTIAL * _POINT_POWERS
+    coefficients = (turns[:, None] ** _POWERS) @ EXPONENTIAL * _POINT_POWERS
     transports = (coefficients @ powers).reshape(-1, 6, 6) + _IDENTITY
     shapes = np.ascontiguousarray((-slope[:, :6] @ transports).transpose(0, 2, 1))  # J^-1(d) = J^-1(-d) Ad(exp(-d))
     return shapes, transports, slope
@@ -96,7 +96,7 @@ def _inner_fields() -> np.ndarray:
 _FIELDS = _inner_fields()
 
 
-def _inner_stress(length, scale, m):
+def inner_stress(length, scale, m):
     """The m = 6 or 8 free stress fields (points, 6, m); ``scale`` (4,) E A, G J, E I, k G A makes coordinates pure numbers."""
     axial, torsion, bending, shear = scale
     torsion, bending = torsion / length, bending / length
@@ -120,7 +120,7 @@ def flexibility_moments(d, length, compliance):
 
 def _held_inner_stress(length, scale, m, shapes, compliance, stiffness):
     """The free stress fields (points, 6, m), with end forces added that keep the far end in place."""
-    stress = _inner_stress(length, scale, m).reshape(-1, m)
+    stress = inner_stress(length, scale, m).reshape(-1, m)
     weights, by_end = ((WEIGHTS * length)[:, None] * compliance).reshape(-1, 1), shapes.reshape(-1, 6)
     moved = by_end.T @ (weights * stress)
     return (stress - by_end @ (stiffness @ moved)).reshape(-1, 6, m)
@@ -129,7 +129,7 @@ def _held_inner_stress(length, scale, m, shapes, compliance, stiffness):
 def _carried(length, transports, strain):
     """``Ad(exp(-x d)) int_0^x Ad(exp(y d)) strain dy``: displacement twists (points, 6, m) from strains."""
     n, _, m = strain.shape
-    carried = (length * _RUNNING) @ (transports @ strain).reshape(n, -1)
+    carried = (length * RUNNING) @ (transports @ strain).reshape(n, -1)
     return _back(transports) @ carried.reshape(n, 6, m)
 
 
@@ -180,63 +180,3 @@ def local_mass(moved, length, density):
     weights = ((WEIGHTS * length)[:, None] * density).reshape(-1, 1)
     moved = moved.reshape(-1, moved.shape[2])
     return moved.T @ (weights * moved)
-
-
-# -- many segments at many shapes ---------------------------------------------------------------------------------
-def _cross_matrices(w):
-    """``[w]x`` (..., 3, 3) of vectors (..., 3), complex ones too."""
-    out = np.zeros((*w.shape, 3), dtype=w.dtype)
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[..., k, j], out[..., j, k] = w[..., i], -w[..., i]
-    return out
-
-
-def _combined(weights, matrices):
-    """Sums (E, s, p, i, j) of matrices (E, s, q, i, j), with weights (..., p, q); one product takes a third of einsum's time."""
-    flat = weights @ matrices.reshape(*matrices.shape[:3], -1)
-    return flat.reshape(*flat.shape[:3], *matrices.shape[3:])
-
-
-def moving_masses(twists, rest, length, compliance, density, stress, lever, moment):
-    """:func:`local_mass` (E, s, 12 + m, 12 + m) of segments at twists (E, s, 6) each, which may be complex.
-
-    Other data are those of one segment with a first axis (E, ...); ``stress`` (E, points, 6, m) are its free stress fields.
-    Also gives the change of the twist by motions of the ends along their own axes, (E, s, 6, 12).
-    """
-    d, swap = twists, (0, 1, 2, 4, 3)
-    ad = np.zeros((*d.shape, 6), dtype=d.dtype)
-    ad[..., :3, :3] = ad[..., 3:, 3:] = _cross_matrices(d[..., 3:])
-    ad[..., :3, 3:] = _cross_matrices(d[..., :3])
-    t2 = np.sum(d[..., 3:] * d[..., 3:], axis=-1)
-    square = ad @ ad
-    powers = np.stack([ad, square, square @ ad, square @ square], axis=2)
-    a, b = inverse_series(t2)
-    even = _IDENTITY + a[..., None, None] * powers[:, :, 1] + b[..., None, None] * powers[:, :, 3]
-    slope = np.concatenate([0.5 * ad - even, 0.5 * ad + even], axis=-1)
-    turns = t2[..., None] * POINTS**2
-    coefficients = (turns[..., None] ** _POWERS) @ _EXPONENTIAL * _POINT_POWERS
-    transports = _combined(coefficients, powers) + _IDENTITY
-    by_end = (-slope[:, :, None, :, :6] @ transports).transpose(swap)  # H^T, (E, s, points, 6, 6)
-    weights = WEIGHTS[:, None] * length[:, None, None]  # (E, points, 1)
-    soft = (weights * compliance)[:, None, :, :, None]
-    softened = soft * by_end
-    stiffness = np.linalg.inv(np.sum(by_end.transpose(swap) @ softened, axis=2))
-    moved = np.sum(softened.transpose(swap) @ stress[:, None], axis=2)
-    inner = stress[:, None] - by_end @ (stiffness @ moved)[:, :, None]
-    force = np.einsum("esij,esj->esi", stiffness, d - rest[:, None])
-    form = np.zeros_like(ad)
-    form[..., :3, 3:] = form[..., 3:, :3] = _cross_matrices(force[..., :3])
-    form[..., 3:, 3:] = _cross_matrices(force[..., 3:])
-    swung = form @ (lever[:, None] @ slope)
-    ends = stiffness @ (slope - moment[:, None] @ swung)
-    by_ends = by_end @ ends[:, :, None] + _FROM_MIDDLE * swung[:, :, None]
-    strain = compliance[:, None, :, :, None] * np.concatenate([by_ends, inner], axis=-1)
-    carried = _combined(_RUNNING, transports @ strain) * length[:, None, None, None, None]
-    parts = transports.reshape(*transports.shape[:3], 2, 3, 2, 3)
-    back = parts.transpose(0, 1, 2, 3, 6, 5, 4).reshape(transports.shape)
-    motion = back @ carried
-    motion[..., :6] += back
-    heavy = (weights * density)[:, None, :, :, None] * motion
-    flat = (*motion.shape[:2], -1, motion.shape[-1])
-    return motion.reshape(flat).transpose(0, 1, 3, 2) @ heavy.reshape(flat), slope

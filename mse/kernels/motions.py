@@ -32,12 +32,13 @@ def inverse_coefficient_series(t2):
 
 
 def inverse_series(t2):
-    """``a, b`` of :func:`inverse_coefficients` for arrays, complex ones too; plain Python."""
-    c = slope = 0.0
+    """:func:`inverse_coefficients` of arrays; plain Python."""
+    c = slope = curl = 0.0
     for b in _BERNOULLI[::-1]:
+        curl = curl * t2 + slope
         slope = slope * t2 + c
         c = c * t2 + b
-    return c - t2 * slope, -slope
+    return c - t2 * slope, -slope, -2.0 * t2 * curl, -2.0 * curl
 
 
 @shared
