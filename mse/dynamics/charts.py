@@ -29,6 +29,14 @@ class MomentFailed(StepFailed, ModelError):
     """A moment within a step is not found. A run looks for another step; a user who asked for the moment gets the message."""
 
 
+def no_moment(label: str, t: float, begin: float, end: float) -> MomentFailed:
+    """What to raise at a time t (s) in a step."""
+    return MomentFailed(
+        f"{label}: no state is found at t = {t:.9g} s in the step from {begin:.9g} to {end:.9g} s, which keeps rtol; "
+        "expected one; take a larger rtol"
+    )
+
+
 class JointsOpen(ModelError):
     """Constraints cannot be restored."""
 

@@ -14,7 +14,7 @@ from ..model.configuration import State
 from ..numerics.dop853 import dop853
 from .accelerations import Equations
 from .bodies import NotElementary
-from .charts import StepFailed
+from .charts import StepFailed, no_moment
 from .moments import MadeLater, Moment, Step
 
 # The most steps in one call.  Where each step is looked at, a call makes so many times as many as the one before.
@@ -25,21 +25,23 @@ _MOST, _MORE = 256, 4
 _WORK = 10_000
 
 
+def method_of(equations: Equations, rtol: float, constants: tuple[float, ...]) -> Method:
+    """The method of order 8 for a relative tolerance, with the constants that :mod:`mse.dynamics.explicit` has."""
+    slow, rounding, turn, *factors = constants
+    return Method(
+        np.ascontiguousarray(dop853.A), np.ascontiguousarray(dop853.B), np.array([dop853.E5[:-1], dop853.E3[:-1]]),
+        np.ascontiguousarray(dop853.D), np.array([rtol, equations.measure.size, slow, rounding, turn]), np.array(factors),
+    )  # fmt: skip
+
+
 class CompiledSteps(ABC):
-    """Steps of a system with a relative tolerance, in so many coordinates, with so many angles that the code follows."""
+    """Steps of a system with so many angles that the code follows."""
 
     complete: bool  # whether elements remember nothing but these angles, so that a moment long before tells the rest
     failed: type[StepFailed]  # what a step that cannot be made raises, NotElementary where other code may find one
 
-    def __init__(self, equations: Equations, rtol: float, constants: tuple[float, ...], angles: int, coordinates: int):
+    def __init__(self, equations: Equations, angles: int):
         self.equations, self._angles = equations, angles
-        slow, rounding, turn, *factors = constants
-        self.method = Method(
-            np.ascontiguousarray(dop853.A), np.ascontiguousarray(dop853.B), np.array([dop853.E5[:-1], dop853.E3[:-1]]),
-            np.ascontiguousarray(dop853.D),
-            np.array([rtol, equations.measure.size, slow, rounding, turn]), np.array(factors),
-        )  # fmt: skip
-        self.parts = 7, coordinates  # of an interpolation
         self._row: _Row | None = None
         self._many, self._most = 1, max(1, min(_MOST, _WORK // equations.assembly.bodies))
 
@@ -49,16 +51,16 @@ class CompiledSteps(ABC):
 
     @abstractmethod
     def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
-        """What interpolation needs in one of the steps that were made last; None where it is not known.
+        """What interpolation needs in one of the steps that were made last; None where it is not known, or nothing is kept.
 
         It is known of the first of them if moments were asked for, and of some systems in all if none were.
         """
 
-    @abstractmethod
     def between(
         self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
     ) -> Callable[[Sampled], None]:  # fmt: skip
-        """What finds the moment within a step from a begin on; it raises ModelError where there is none."""
+        """What finds the moment within a step from a begin on, where something is kept; ModelError where there is none."""
+        raise NotImplementedError
 
     @abstractmethod
     def angles(self, state: State) -> np.ndarray:
@@ -204,9 +206,11 @@ class _Between:
             # made once more, as a step that is not asked for moments may have no interpolation
             once = Passed(*(x[s : s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed))
             _, came, ended = steps.march(self._begin, once, np.inf, sampled)
-            if ended == NO_INERTIA:
-                raise StepFailed
-            self._put = steps.between(self._passed, s, steps.kept(0), self._begin)
+            if (kept := steps.kept(0)) is not None and ended != NO_INERTIA:
+                self._put = steps.between(self._passed, s, kept, self._begin)
+            elif not came:
+                begin, end = self._passed.time[s : s + 2].tolist()
+                raise no_moment(steps.equations.topology.label, t, begin, end)
         if not came:
             self._put(sampled)
         return steps.moment(sampled, 0, self._begin, None, lambda: self._begin)

@@ -21,14 +21,11 @@ from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, BodiesChart, NotElementary
 from .charts import Chart, StepFailed
-from .compiled_steps import CompiledSteps
 from .loops import LoopSteps
 from .moments import MadeLater, Moment, Step
-from .trees import Nodes, TreeSteps
+from .steppers import AT_REST, TURN, Stepper, idle, speed_scale
+from .trees import TreeSteps, nodes_of
 
-# rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
-# of it tests/dynamics/test_explicit.py passes.
-_TURN = 1.0
 # Of the largest speed: velocities below it are as exact as this one. With a tenth and with ten times of it
 # tests/dynamics/test_known_motions.py::test_a_free_body_tumbles_with_its_period passes.
 _SLOW = 1e-2
@@ -43,27 +40,12 @@ _NEAR = 3.0
 # Where a stage is so near to a dead point that rounding shows, a step that is shorter by this factor has its stages elsewhere;
 # tried so often (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
 _ELSEWHERE, _TRIES = 0.87, 8
-# Sizes a second: what moves slower is at rest.  Rounding of weight gives 5e-8, and up to 8e-6 in structures with redundant joints
-# (tests/dynamics/test_closed_loops.py::test_structures_that_nothing_moves_take_few_steps).  With 1e-5 and 1e-4
-# tests/dynamics/test_closed_loops.py, test_implicit.py and test_jumps.py pass.
-_AT_REST = 3e-5
-_LONG = 1.0  # s, of what hardly moves: parts of it may be fast (tests/dynamics/test_jumps.py)
-# A run ends when it would take more than so many steps of the present length, and so many steps in a row have said so: at the
-# beginning and behind a jump some ten steps are that short, and they grow while a fast part dies out.  With a tenth and ten times
-# of either tests/dynamics/test_implicit.py passes.
-_HOPELESS, _IN_A_ROW = 1e7, 100
 _ORDER = 8.0
 _STAGES = range(1, dop853.N_STAGES)
 _BETWEEN = range(dop853.N_STAGES, dop853.N_STAGES_EXTENDED)  # what interpolation needs beside them
 _COEFFICIENTS = np.ascontiguousarray(dop853.C), np.ascontiguousarray(dop853.A)
 _EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
 _ERRORS = np.array([dop853.E5[:-1], dop853.E3[:-1]])
-
-
-def speed_scale(fastest: float, pulled: float, size: float) -> float:
-    """The speed (m/s) that steps are measured by: that of what moves fastest, or soon will; at rest one ``size`` (m) a second."""
-    speed = max(fastest, pulled)
-    return speed if speed > _AT_REST * size else size
 
 
 def _dead(rtol: float) -> float:
@@ -74,46 +56,11 @@ def _dead(rtol: float) -> float:
     return (EPS / rtol) ** (2.0 / 3.0)
 
 
-def idle(pace: float, time: float) -> float:
-    """A step (s) that changes nothing at a time (s), where something moves by the size of the system in ``pace`` (s)."""
-    return NOTHING * max(min(pace, _LONG), abs(time))
-
-
-class Pace:
-    """Ends a run ``until`` a time (s) whose steps stay so short that it would not end in a day."""
-
-    def __init__(self, until: float | None):
-        self._until = until
-        self._short, self._first = 0, 0.0  # steps in a row that were too short, none twice as long as the first
-
-    def kept(self, step: Step) -> Step:
-        """A step that was made; :class:`StepFailed` if it is one of too many short ones."""
-        self.keep([step.begin.time, step.end.time])
-        return step
-
-    def keep(self, times: list[float]) -> None:
-        """The same for steps between times (s)."""
-        if self._until is None:
-            return
-        h = np.diff(times)
-        short = self._until - np.array(times[1:]) > _HOPELESS * h
-        if not short.any():
-            self._short = 0
-            return
-        for one, length in zip(short.tolist(), h.tolist(), strict=True):
-            if one and self._short and length < 2.0 * self._first:
-                self._short += 1
-            else:
-                self._short, self._first = int(one), length
-            if self._short > _IN_A_ROW:
-                raise StepFailed
-
-
 def compile_steps_ahead(equations: Equations) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
     bodies = Bodies.of(equations) if ahead.steps_may_be_missing() else None
     if bodies is not None:
-        ahead.compile_steps_ahead(_kernels(bodies, bodies.alone and not bodies.acting and Nodes(bodies).found))
+        ahead.compile_steps_ahead(_kernels(bodies, nodes_of(bodies) is not None))
 
 
 def _kernels(bodies: Bodies, tree: bool) -> str:
@@ -121,46 +68,24 @@ def _kernels(bodies: Bodies, tree: bool) -> str:
     return ahead.TREES if tree else ahead.LOOPS if bodies.alone else ahead.BODIES
 
 
-class Stepper:
-    """Steps of a system with a relative tolerance; many may be made at once if a run goes ``until`` a time (s)."""
+class ExplicitStepper(Stepper):
+    """Steps of order 8."""
 
-    nodes = np.unique(dop853.C[: dop853.N_STAGES])  # in a step, from 0 to 1, where it sees forces
+    nodes = np.unique(dop853.C[: dop853.N_STAGES])
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
-        self.equations, self.rtol, self._until = equations, rtol, until
-        self._bodies, self._pace = Bodies.of(equations), Pace(until)
-        constants, dead = (_SLOW, NOTHING, _TURN, _SAFE, _LEAST, _MOST), _dead(rtol)
+        super().__init__(equations, rtol, until)
+        self._bodies = Bodies.of(equations)
+        constants, dead = (_SLOW, NOTHING, TURN, _SAFE, _LEAST, _MOST), _dead(rtol)
         self._near = _NEAR * dead
-        self._compiled: CompiledSteps | None = None
         if self._bodies is not None:
             tree = TreeSteps.of(self._bodies, rtol, constants)
-            near = self._near, dead, _AT_REST, _ELSEWHERE, _TRIES
+            near = self._near, dead, AT_REST, _ELSEWHERE, _TRIES
             self._compiled = tree or LoopSteps.of(self._bodies, rtol, constants, near)
             _ = self._bodies.elements  # compiled here while another process compiles the steps
             ahead.wait_for_steps(_kernels(self._bodies, tree is not None))
 
-    def step(self, begin: Moment) -> Step:
-        """One step; ModelError or :class:`StepFailed` where there is none."""
-        return self._pace.kept(self._made(begin))
-
-    @property
-    def leaps(self) -> bool:
-        """Whether many steps may be made at once, where nobody has to look at each."""
-        return self._compiled is not None and self._until is not None
-
-    def leap(self, begin: Moment, times: np.ndarray) -> Step:
-        """Steps in a row, with moments at some of the times (s) ahead; raises as ``step``."""
-        try:
-            step, between = self._compiled.leap(begin, self._until, times)
-        except NotElementary:
-            return self.step(begin)
-        self._pace.keep(between)
-        return step
-
-    def _made(self, begin: Moment) -> Step:
-        if self._compiled is not None:
-            with suppress(NotElementary):
-                return self._compiled.step(begin, self._until)
+    def _single(self, begin: Moment) -> Step:
         if self._bodies is not None:
             with suppress(NotElementary):
                 chart = self._bodies.chart(begin.state, self._near)
@@ -191,7 +116,7 @@ class _Steps:
         self._tolerances = rtol * tolerances
         turn = np.abs(begin.v[: 6 * (equations.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]).max(initial=0.0)
         self._dead = _dead(rtol)
-        self._longest = _TURN / float(turn) if turn else np.inf
+        self._longest = TURN / float(turn) if turn else np.inf
         self._shortest = idle(measure.size / self._speed, begin.time)
 
     def _ask(self, stages: range, h: float) -> None:

@@ -17,14 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ModelError
+from ..kernels.implicit_steps import Radau
 from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
-from .charts import Chart, MomentFailed, Settled, StepFailed, displaced
-from .explicit import _TURN, Pace, idle, speed_scale
+from .charts import Chart, Settled, StepFailed, displaced, no_moment
+from .implicit_bodies import implicit_steps_of
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
 from .start import differentiated
+from .steppers import AT_REST, LONG, TURN, Stepper, idle, speed_scale
 
 
 def _method() -> tuple[np.ndarray, ...]:
@@ -48,7 +50,16 @@ _ESTIMATED, _POWER = 0.1, 2.0 / 3.0
 _SAFE, _LEAST, _MOST = 0.9, 0.2, 8.0
 _ITERATIONS, _END = 10, 0.03  # of Newton's method, and the change in tolerances of the estimate at which RADAU5 ends it
 _ORDER = 4.0  # of the estimate
+# Of the size of a system, and of its speed: by how much compiled code changes positions and velocities to differentiate
+# accelerations.  With a tenth and ten times of it tests/dynamics/test_implicit_bodies.py passes.
+_NUDGE = 1e-7
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
+
+
+def _judged(rtol: float) -> tuple[float, float]:
+    """The tolerance of the estimate for a relative one, and the change in these tolerances at which Newton's method ends."""
+    estimated = max(_ESTIMATED * rtol**_POWER, 10.0 * EPS)
+    return estimated, max(10.0 * EPS / estimated, min(_END, np.sqrt(estimated)))
 
 
 class _Stages(NamedTuple):
@@ -62,22 +73,24 @@ class _Stages(NamedTuple):
     iterations: int
 
 
-class ImplicitStepper:
-    """Steps of a system with a relative tolerance; as :class:`mse.dynamics.explicit.Stepper` makes them.
+class ImplicitStepper(Stepper):
+    """Steps of stiff motions."""
 
-    A run ``until`` a time (s) ends where steps stay so short that it would not end in a day, as before a motion that leaves for
-    infinity in finite time.
-    """
-
-    nodes = np.append(0.0, _NODES)  # in a step, from 0 to 1, where it sees forces
+    nodes = np.append(0.0, _NODES)
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
-        self.equations, self.rtol = equations, rtol
-        self._pace = Pace(until)
+        super().__init__(equations, rtol, until)
+        # compiled code knows no motions without mass
+        if not (equations.massless or equations.undecided or equations.hidden):
+            limits = [rtol, equations.measure.size, *_judged(rtol), _END, NOTHING, TURN, AT_REST, LONG, _NUDGE]
+            factors = np.array([_SAFE, _LEAST, _MOST, _ITERATIONS, _FIRST])
+            rules = np.ascontiguousarray(_VALUES[:2]), _VECTORS, _BACK, _ERROR, equations.measure.metric
+            self._compiled = implicit_steps_of(
+                equations, Radau(_NODES, _INVERSE, _WEIGHTS, *rules, np.array(limits), factors)
+            )
 
-    def step(self, begin: Moment) -> Step:
-        """One step; ModelError or :class:`.StepFailed` where there is none."""
-        return self._pace.kept(_Steps(self.equations, self.rtol, begin).taken())
+    def _single(self, begin: Moment) -> Step:
+        return _Steps(self.equations, self.rtol, begin).taken()
 
 
 class _Steps:
@@ -107,10 +120,9 @@ class _Steps:
         self._speed = speed_scale(fastest, pulled, self._size)
         self._tolerance = rtol
         self._accelerate(min(begin.step or _FIRST * self._size / self._speed, 1.0 / NOTHING))
-        self._estimated = max(_ESTIMATED * rtol**_POWER, 10.0 * EPS)
-        self._close = max(10.0 * EPS / self._estimated, min(_END, np.sqrt(self._estimated)))
+        self._estimated, self._close = _judged(rtol)
         turn = np.abs(begin.v[: self._bodies].reshape(-1, 6)[:, 3:]).max(initial=0.0)
-        self._longest = _TURN / float(turn) if turn else np.inf
+        self._longest = TURN / float(turn) if turn else np.inf
         self._shortest = idle(self._size / self._speed, begin.time)
 
     def _accelerate(self, h: float) -> None:
@@ -163,10 +175,7 @@ class _Steps:
             part = t - begin.time
             own = self._solved(part, (stages, part / h))
             if own is None:
-                raise MomentFailed(
-                    f"{equations.topology.label}: no state is found at t = {t:.9g} s in the step from {begin.time:.9g} to "
-                    f"{moment.time:.9g} s, which keeps rtol = {self._tolerance:g}; expected one; take a larger rtol"
-                )
+                raise no_moment(equations.topology.label, t, begin.time, moment.time)
             return self._moment(self._settled(own, part), own, part, None)
 
         return Step(begin, moment, at, self._evaluations)

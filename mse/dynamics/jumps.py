@@ -18,10 +18,9 @@ from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from .accelerations import Equations
 from .charts import permitted
-from .explicit import Stepper
-from .implicit import ImplicitStepper
 from .moments import Moment, Step
 from .start import Given, settled
+from .steppers import Stepper
 from .switches import Switches
 
 # Parts of a step in which the largest change of an input is looked for.  With 2 and 32 tests/dynamics/test_jumps.py passes.
@@ -50,7 +49,7 @@ class Jumps:
         self.equations, self._given, self._times = equations, given, times
         self._functions, self._varying = equations.inputs.functions, equations.inputs.varying
 
-    def step(self, maker: Stepper | ImplicitStepper, switches: Switches, begin: Moment) -> Step:
+    def step(self, maker: Stepper, switches: Switches, begin: Moment) -> Step:
         """The next step: one that sees what inputs do, up to the first jump ahead, if there is one."""
         if not self._varying:
             return switches.step(maker, begin)

@@ -13,19 +13,33 @@ from ..model.configuration import State
 from ..model.joint_assembly import OPEN
 from ..numerics.dop853 import dop853
 from .bodies import Bodies, NotElementary
-from .compiled_steps import CompiledSteps
+from .compiled_steps import CompiledSteps, method_of
 from .moments import Moment
 
 
-class LoopSteps(CompiledSteps):
+class OfBodies(CompiledSteps):
     """Steps of bodies, in coordinates of charts about their poses at the begin of each."""
 
     complete, failed = False, NotElementary
 
+    def __init__(self, bodies: Bodies):
+        super().__init__(bodies.equations, len(bodies.followed))
+        self.bodies = bodies
+
+    def angles(self, state: State) -> np.ndarray:
+        return np.array([state.memory[g][k, r] for g, k, r in self.bodies.followed])
+
+    def state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
+        return before._replace(o=o, U=u)
+
+
+class LoopSteps(OfBodies):
+    """Those of order 8."""
+
     def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]):
-        equations, n = bodies.equations, bodies.equations.size
-        super().__init__(equations, rtol, constants, len(bodies.followed), 2 * n + 2)
-        self._bodies, rows, restored = bodies, bodies.held, near[0]
+        super().__init__(bodies)
+        equations, n, rows, restored = bodies.equations, bodies.equations.size, bodies.held, near[0]
+        self._method, self._parts = method_of(equations, rtol, constants), (7, 2 * n + 2)  # of an interpolation
         self._rules = Rules(
             equations.measure.metric, bodies.limits(restored), np.array([OPEN * equations.measure.outermost, *near[1:]]),
             np.zeros(5), np.ones(rows, dtype=bool), np.ones(rows, dtype=bool), np.zeros(n + 2),
@@ -38,10 +52,10 @@ class LoopSteps(CompiledSteps):
         return cls(bodies, rtol, constants, near) if bodies.alone else None
 
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        b, many = self._bodies, 1 if len(sampled.time) else len(passed.made)
-        self._dense, self._independent = np.zeros((many, *self.parts)), np.zeros((many, b.held), dtype=bool)
+        b, many = self.bodies, 1 if len(sampled.time) else len(passed.made)
+        self._dense, self._independent = np.zeros((many, *self._parts)), np.zeros((many, b.held), dtype=bool)
         return multibody_steps.march(
-            multibody.run_address(), b.model, b.work, *b.exerting(begin.state), self.method, self._rules, passed, until,
+            multibody.run_address(), b.model, b.work, *b.exerting(begin.state), self._method, self._rules, passed, until,
             sampled, self._dense, self._independent,
         )  # fmt: skip
 
@@ -52,7 +66,7 @@ class LoopSteps(CompiledSteps):
         self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
     ) -> Callable[[Sampled], None]:  # fmt: skip
         dense, independent = kept
-        n, chart = len(begin.v), self._bodies.chart(begin.state, 0.0, independent)
+        n, chart = len(begin.v), self.bodies.chart(begin.state, 0.0, independent)
         first = np.concatenate([np.zeros(n), begin.v, [begin.damped, 0.0]])
 
         def put(sampled: Sampled) -> None:
@@ -70,9 +84,3 @@ class LoopSteps(CompiledSteps):
             )
 
         return put
-
-    def angles(self, state: State) -> np.ndarray:
-        return np.array([state.memory[g][k, r] for g, k, r in self._bodies.followed])
-
-    def state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
-        return before._replace(o=o, U=u)

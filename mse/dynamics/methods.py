@@ -11,14 +11,17 @@ from ..numerics.options import SIZES
 from ..numerics.precision import NOTHING
 from ..validation.arguments import shown
 from .accelerations import Equations
-from .explicit import Stepper
+from .explicit import ExplicitStepper
 from .fast_motions import FastMotions, by_sparse_matrices
 from .implicit import ImplicitStepper
 from .jacobian import Jacobian
+from .steppers import Stepper
 
-# Radians of the fastest motion in a run, a sixth of which is the number of explicit steps that are stable: beyond it steps are
-# implicit if that motion dies out or is at rest.  With half and with twice of it tests/dynamics/test_methods.py passes.
-_FAST = 1e5
+# Explicit steps are tied to the radians of the fastest motion in a run, at most six a step; implicit ones to rtol, which goes
+# with the fifth power of their length.  Beyond so many radians times rtol^(-1/5) implicit ones take less time, by the stage of
+# benchmarks/swinging_stage.py, and are taken if that motion dies out or is at rest.  With half and with twice of it
+# tests/dynamics/test_methods.py passes.
+_FAST, _BY_RTOL = 300.0, -0.2
 _SHARE = 1e-3  # of a motion: coordinates that move less in it are not named (tests/dynamics/test_methods.py)
 METHODS = {"explicit": "explicit, order 8", "implicit": "implicit, order 5"}
 
@@ -30,10 +33,10 @@ def checked(label: str, method: str | None) -> str | None:
     raise ModelError(f"{label}: method is {shown(method)}; expected 'explicit', 'implicit', or None to let mse choose")
 
 
-def stepper(equations: Equations, rtol: float, method: str, until: float | None = None) -> Stepper | ImplicitStepper:
-    """What makes the steps of a method, explicit ones many at once if a run goes ``until`` a time (s)."""
+def stepper(equations: Equations, rtol: float, method: str, until: float | None = None) -> Stepper:
+    """What makes the steps of a method, many at once if a run goes ``until`` a time (s)."""
     equations.implicit = method == "implicit"
-    return ImplicitStepper(equations, rtol, until) if equations.implicit else Stepper(equations, rtol, until)
+    return (ImplicitStepper if equations.implicit else ExplicitStepper)(equations, rtol, until)
 
 
 def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, rtol: float) -> tuple[str, str]:
@@ -51,13 +54,13 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
         if name := _held_without_mass(equations, matrices):
             return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
         motions = FastMotions(equations, here, v, matrices)
-    fastest = motions.fastest() if known is None else known.fastest
-    if fastest is None or fastest.rate * span < _FAST:
+    fastest, many = motions.fastest() if known is None else known.fastest, _FAST * rtol**_BY_RTOL
+    if fastest is None or fastest.rate * span < many:
         return "explicit", ""
     if motions is None and not fastest.decays:
         motions = FastMotions(equations, here, v, Jacobian(equations, here, v))
     # what does vibrate has to be followed, by steps of high order
-    if fastest.decays or motions.at_rest(_FAST / span, rtol * equations.measure.size):
+    if fastest.decays or motions.at_rest(many / span, rtol * equations.measure.size):
         return "implicit", f"steps are implicit, since {fastest.words}, to which explicit ones would be tied"
     return "explicit", ""
 

@@ -27,7 +27,7 @@ from ..validation.file_access import file_path
 from .accelerations import Equations
 from .charts import JointsOpen, displaced
 from .crossings import LEVELS, Watch
-from .explicit import StepFailed, Stepper, compile_steps_ahead
+from .explicit import StepFailed, compile_steps_ahead
 from .fast_motions import fastest_motion
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
@@ -246,7 +246,7 @@ class Run:
             self._add(sample)
         watch.start(sample)
         looked_at = watch.looks or self.sticking.looks or switches.looks(begin)
-        leaps = isinstance(maker, Stepper) and maker.leaps and not looked_at
+        leaps = maker.leaps and not looked_at
         try:
             while k <= steps and end is None:
                 step = maker.leap(begin, times[k:]) if leaps else jumps.step(maker, switches, begin)

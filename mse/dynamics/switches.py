@@ -11,9 +11,8 @@ from ..validation.arguments import called, refusal
 from .accelerations import Equations
 from .charts import Chart
 from .crossings import parts
-from .explicit import Stepper
-from .implicit import ImplicitStepper
 from .moments import Moment, Step
+from .steppers import Stepper
 
 # times rtol, of the size of the system: a step that begins so near to a switch has passed it.  With a tenth and ten times of it
 # tests/dynamics/test_switches.py passes.
@@ -67,7 +66,7 @@ class Switches:
         """Whether there are such numbers, for which every step is looked at."""
         return bool(self._elements) and len(self.at(moment)) > 0
 
-    def step(self, stepper: Stepper | ImplicitStepper, begin: Moment) -> Step:
+    def step(self, stepper: Stepper, begin: Moment) -> Step:
         """The step of a stepper, or one in its place that ends at the first switch within it."""
         step = stepper.step(begin)
         if not self._elements or not len(first := self.at(begin)):
@@ -80,9 +79,7 @@ class Switches:
                 return self._made_again(stepper, step, *passed[0], after)
         return step
 
-    def _made_again(
-        self, stepper: Stepper | ImplicitStepper, step: Step, time: float, number: int, after: np.ndarray
-    ) -> Step:
+    def _made_again(self, stepper: Stepper, step: Step, time: float, number: int, after: np.ndarray) -> Step:
         """A step up to a switch near a time (s), as all of this one beyond it was of the formula there.
 
         Methods ask for forces at both ends of a step.  So it ends right before the switch, and then its end moves at its velocity

@@ -17,7 +17,7 @@ from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
 from .bodies import LINE, WHOLE, Bodies, Seat
 from .charts import StepFailed
-from .compiled_steps import CompiledSteps
+from .compiled_steps import CompiledSteps, method_of
 from .elimination import spanned
 from .moments import Moment
 
@@ -126,45 +126,23 @@ def _about(own: np.ndarray, at: np.ndarray) -> np.ndarray:
     return np.concatenate([[mass], first - mass * at, moved[_UPPER]])
 
 
-class TreeSteps(CompiledSteps):
+class OfTree(CompiledSteps):
     """Steps of a tree, in coordinates of its joints."""
 
     complete, failed = True, StepFailed
 
-    def __init__(self, bodies: Bodies, nodes: Nodes, rtol: float, constants: tuple[float, ...]):
-        self._tree = nodes.tree(bodies)
-        rows = len(self._tree.nodes)
-        *limits, _, least, most = constants
-        super().__init__(bodies.equations, rtol, (*limits, _SAFE, least, most), rows, 2 * nodes.count + 1)
-        self._rows = np.zeros((rows, WIDTH))
+    def __init__(self, bodies: Bodies, nodes: Nodes):
+        self.tree = nodes.tree(bodies)
+        super().__init__(bodies.equations, len(self.tree.nodes))
+        self.rows = np.zeros((len(self.tree.nodes), WIDTH))
         remembered = [(*node.remembered, k) for k, node in enumerate(nodes.nodes, 1) if node.remembered is not None]
         self._remembered = [  # group, and arrays of elements, of their numbers and of nodes
             (g, *np.array([rest for _, *rest in own]).T) for g, own in groupby(sorted(remembered), itemgetter(0))
         ]
 
-    @classmethod
-    def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
-        """None for a system that is no tree, or on which more acts than gravity and springs and dampers of joints or lines."""
-        if not bodies.alone or bodies.acting:
-            return None
-        nodes = Nodes(bodies)
-        return cls(bodies, nodes, rtol, constants) if nodes.found else None
-
-    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        self._dense = np.zeros(self.parts) if len(sampled.time) else np.zeros((0, self.parts[1]))
-        return tree_steps.march(self._tree, self._rows, self.method, passed, until, sampled, self._dense)
-
-    def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
-        return (self._dense,) if len(self._dense) else None
-
-    def between(
-        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
-    ) -> Callable[[Sampled], None]:  # fmt: skip
-        return lambda sampled: tree_steps.between(self._tree, self._rows, passed, s, *kept, sampled)
-
     def angles(self, state: State) -> np.ndarray:
         """Angles of nodes at a state; only hinges have some."""
-        angles = np.zeros(len(self._tree.nodes))
+        angles = np.zeros(len(self.tree.nodes))
         for g, elements, numbers, nodes in self._remembered:
             angles[nodes] = state.memory[g][elements, numbers]
         return angles
@@ -175,3 +153,39 @@ class TreeSteps(CompiledSteps):
             memory[g] = memory[g].copy()
             memory[g][elements, numbers] = angles[nodes]
         return State(o, u, before.q, tuple(memory))
+
+
+def nodes_of(bodies: Bodies) -> Nodes | None:
+    """None for a system that is no tree, or on which more acts than gravity and springs and dampers of joints or lines."""
+    if not bodies.alone or bodies.acting:
+        return None
+    nodes = Nodes(bodies)
+    return nodes if nodes.found else None
+
+
+class TreeSteps(OfTree):
+    """Those of order 8."""
+
+    def __init__(self, bodies: Bodies, nodes: Nodes, rtol: float, constants: tuple[float, ...]):
+        super().__init__(bodies, nodes)
+        *limits, _, least, most = constants
+        self._method = method_of(bodies.equations, rtol, (*limits, _SAFE, least, most))
+        self._parts = 7, 2 * nodes.count + 1  # of an interpolation
+
+    @classmethod
+    def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
+        """None for a system without nodes."""
+        nodes = nodes_of(bodies)
+        return None if nodes is None else cls(bodies, nodes, rtol, constants)
+
+    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+        self._dense = np.zeros(self._parts) if len(sampled.time) else np.zeros((0, self._parts[1]))
+        return tree_steps.march(self.tree, self.rows, self._method, passed, until, sampled, self._dense)
+
+    def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
+        return (self._dense,) if len(self._dense) else None
+
+    def between(
+        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
+    ) -> Callable[[Sampled], None]:  # fmt: skip
+        return lambda sampled: tree_steps.between(self.tree, self.rows, passed, s, *kept, sampled)

@@ -15,7 +15,7 @@ from mse.dynamics.accelerations import Equations
 from mse.dynamics.bodies import Bodies, NotElementary
 from mse.dynamics.charts import Chart, permitted
 from mse.dynamics.compiled_steps import CompiledSteps
-from mse.dynamics.explicit import Stepper
+from mse.dynamics.explicit import ExplicitStepper
 from mse.dynamics.input_forces import InputForces
 from mse.dynamics.moments import Moment
 from mse.model.evaluation import Evaluation
@@ -318,7 +318,7 @@ def test_rounding_that_fades_away_takes_no_time():
 def test_rounding_that_fades_away_in_a_motion_takes_no_time():
     """Restored constraints square what rounding moves out of a plane, step by step."""
     equations, state = equations_of(book.four_bars(10))
-    found, stepper, n = Bodies.of(equations), Stepper(equations, 1e-6), equations.size
+    found, stepper, n = Bodies.of(equations), ExplicitStepper(equations, 1e-6), equations.size
     moment = Moment(0.0, state, begin(equations, state)[n : 2 * n])
     for _ in range(15):
         moment = stepper.step(moment).end

@@ -8,7 +8,7 @@ import mse
 from mse import Pose
 from mse.dynamics import explicit
 from mse.dynamics.accelerations import Equations
-from mse.dynamics.explicit import Stepper
+from mse.dynamics.explicit import ExplicitStepper
 from mse.dynamics.loops import LoopSteps
 from mse.dynamics.moments import Moment
 from mse.model.evaluation import Evaluation
@@ -96,7 +96,7 @@ def test_moments_within_steps_may_be_asked_for_in_any_order():
     state = put_together(Evaluation.initial(assembly)).state
     found = []
     for others in (False, True):
-        stepper, begin = Stepper(Equations(topology, assembly), 1e-8, 3.0), Moment(0.0, state, np.zeros(18))
+        stepper, begin = ExplicitStepper(Equations(topology, assembly), 1e-8, 3.0), Moment(0.0, state, np.zeros(18))
         steps = [stepper.step(begin)]
         for _ in range(3):
             steps.append(stepper.step(steps[-1].end))

@@ -8,7 +8,7 @@ import mse
 from mse import Pose
 from mse.dynamics import explicit
 from mse.dynamics.accelerations import Equations
-from mse.dynamics.explicit import Stepper
+from mse.dynamics.explicit import ExplicitStepper
 from mse.dynamics.moments import Moment
 from mse.model.evaluation import Evaluation
 from mse.model.joint_assembly import put_together
@@ -17,7 +17,7 @@ from mse.model.variants import prepared
 
 def stepper_of(system, rtol):
     topology, assembly = prepared(system, None)
-    stepper = Stepper(Equations(topology, assembly), rtol)
+    stepper = ExplicitStepper(Equations(topology, assembly), rtol)
     return stepper, put_together(Evaluation.initial(assembly)).state
 
 
@@ -53,7 +53,7 @@ def test_a_large_pendulum_hangs_after_a_quarter_of_its_period():
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_results_do_not_depend_on_how_far_a_chart_reaches(monkeypatch, factor):
-    monkeypatch.setattr(explicit, "_TURN", factor * explicit._TURN)
+    monkeypatch.setattr(explicit, "TURN", factor * explicit.TURN)
     test_a_large_pendulum_hangs_after_a_quarter_of_its_period()
 
 

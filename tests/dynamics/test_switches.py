@@ -8,7 +8,7 @@ import mse
 from mse import ModelError, Pose
 from mse.dynamics import switches
 from mse.dynamics.accelerations import Equations
-from mse.dynamics.explicit import Stepper
+from mse.dynamics.explicit import ExplicitStepper
 from mse.dynamics.moments import Moment
 from mse.elements.base import FramePose
 from mse.model.evaluation import Evaluation
@@ -59,7 +59,7 @@ def test_a_mass_dropped_on_a_wire_bounces_with_its_period(monkeypatch, factor):
 def test_steps_end_where_the_wire_goes_taut():
     system = hung()
     topology, assembly = prepared(system, None)
-    stepper = Stepper(Equations(topology, assembly), 1e-8)
+    stepper = ExplicitStepper(Equations(topology, assembly), 1e-8)
     ends = switches.Switches(stepper.equations)
     here = put_together(Evaluation.initial(assembly)).state
     moment, times = Moment(0.0, here._replace(o=here.o + np.array([[0, 0, 0], [0, 0, DROP]])), np.zeros(6)), [0.0]

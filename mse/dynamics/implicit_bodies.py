@@ -1,0 +1,83 @@
+"""Steps of stiff motions of rigid bodies on joints; compiled in :mod:`mse.kernels.implicit_steps`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from ..kernels import implicit_loops, implicit_steps, implicit_trees, multibody
+from ..kernels.implicit_steps import Own, Radau, Stages
+from ..kernels.steps import Passed, Sampled
+from ..kernels.trees import SLIDE
+from ..model.configuration import State
+from ..model.joint_assembly import OPEN
+from .accelerations import Equations
+from .bodies import Bodies, NotElementary
+from .compiled_steps import CompiledSteps
+from .loops import OfBodies
+from .moments import Moment
+from .trees import Nodes, OfTree, nodes_of
+
+
+class _Implicit(CompiledSteps):
+    """Steps by Radau IIA, of which no interpolation is kept: moments within are ends of shorter steps."""
+
+    def _prepare(self, radau: Radau, works: int) -> None:
+        n = len(radau.metric)
+        row, square = 2 * n + works, (n, n)
+        self._radau, self._stages = radau, Stages(
+            *(np.zeros(row) for _ in range(6)), np.zeros((3, 2 * n)), np.zeros((3, 2 * n)), np.zeros((3, row)),
+            *(np.zeros(square) for _ in range(3)), np.zeros(square, dtype=complex), np.zeros((2, n), dtype=int),
+            np.zeros((2, n)), np.zeros((2, n), dtype=complex), np.zeros(2),
+        )  # fmt: skip
+
+    failed = NotElementary
+
+    @abstractmethod
+    def _own(self, state: State) -> Own:
+        """The system in steps from a state on."""
+
+    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+        return implicit_steps.march(self._own(begin.state), self._radau, self._stages, passed, until, sampled)
+
+    def kept(self, s: int) -> None:
+        return None
+
+
+class ImplicitTreeSteps(_Implicit, OfTree):
+    """Those of a tree."""
+
+    def __init__(self, bodies: Bodies, nodes: Nodes, radau: Radau):
+        super().__init__(bodies, nodes)
+        metric = np.full(nodes.count, bodies.equations.measure.size)
+        metric[[node.numbers[2] for node in nodes.nodes if node.numbers[1] == SLIDE]] = 1.0
+        self._prepare(radau._replace(metric=metric), 1)
+        self._given = implicit_trees.given(self.tree, self.rows, 2 * nodes.count + 1)
+
+    def _own(self, state: State) -> Own:
+        return Own(*implicit_trees.addresses(), self._given)
+
+
+class ImplicitLoopSteps(_Implicit, OfBodies):
+    """Those of all other bodies."""
+
+    def __init__(self, bodies: Bodies, radau: Radau):
+        super().__init__(bodies)
+        self._prepare(radau, 2)
+        limits = np.append(bodies.limits(0.0), OPEN * bodies.equations.measure.outermost)
+        self._given = limits, len(bodies.followed), bodies.held
+
+    def _own(self, state: State) -> Own:
+        b = self.bodies
+        given = implicit_loops.given(multibody.run_address(), b.model, b.work, b.exerting(state), *self._given)
+        return Own(*implicit_loops.addresses(), given)
+
+
+def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | None:
+    """Compiled steps; None for a system on which inputs act or elements without kernels, that is driven, or has no bodies."""
+    bodies = Bodies.of(equations)
+    if bodies is None or not bodies.alone:
+        return None
+    nodes = nodes_of(bodies)
+    return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)

@@ -1,0 +1,112 @@
+"""Rigid bodies on joints that close loops as systems of :mod:`mse.kernels.implicit_steps`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from .acting import FOLLOWING, Acting, acting_arguments
+from .by_address import address, called
+from .implicit_steps import GOOD, NOT_GOOD
+from .jit import kept
+from .multibody import Model, Work, put_angles, run_arguments
+
+
+class Rooms(NamedTuple):
+    """Room for calls of :func:`mse.kernels.multibody.run`, and what it is given.
+
+    Poses and angles at the begin of a step; further forces (n + 2,), of which there are none; which rows are independent (R,),
+    the same where constraints are restored; limits (5,) of ``run``, with the distance (m) behind them by which rows may stay
+    open, gaps (4,), weights of no stages, and slopes (2, 2 n + 2).
+    """
+
+    o: np.ndarray
+    u: np.ndarray
+    angles: np.ndarray
+    extra: np.ndarray
+    independent: np.ndarray
+    loose: np.ndarray
+    limits: np.ndarray
+    gaps: np.ndarray
+    weights: np.ndarray
+    slopes: np.ndarray
+
+
+@kept(nogil=True, error_model="numpy", _nrt=False)
+def put_begin(run, model, work, exert, acting, rooms, o, u, v, angles, y, gaps):
+    """Coordinates y (2 n + 2,) at the begin of a step, where it is found which rows are independent."""
+    n, gaps[0] = v.shape[0], 0.0
+    for b in range(o.shape[0]):
+        for i in range(3):
+            rooms.o[b, i] = o[b, i]
+            for j in range(3):
+                rooms.u[b, i, j] = u[b, i, j]
+    for k in range(angles.shape[0]):
+        rooms.angles[k] = angles[k]
+    for i in range(n):
+        y[i], y[n + i] = 0.0, v[i]
+        if i % 6 >= 3:
+            gaps[0] = max(gaps[0], abs(v[i]))
+    if exert != 0:
+        called(exert, (acting, model.gravity, rooms.o, rooms.u, work.motion, rooms.extra, FOLLOWING))
+    given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
+    return called(run, (*given, y, 0.0, rooms.weights, 0, 1, False, rooms.slopes, rooms.limits, rooms.gaps))
+
+
+@kept(nogil=True, error_model="numpy", _nrt=False)
+def put_slopes(run, model, work, exert, acting, rooms, y, out):
+    """Slopes (2 n + 2,) at coordinates y; GOOD unless some body has no mass along a motion, or a dead point is near."""
+    given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
+    found = called(run, (*given, y, 0.0, rooms.weights, 1, 2, False, rooms.slopes, rooms.limits, rooms.gaps))
+    for i in range(out.shape[0]):
+        out[i] = rooms.slopes[1, i]
+    return found
+
+
+@kept(nogil=True, error_model="numpy", _nrt=False)
+def put_poses(run, model, work, exert, acting, rooms, y, o, u, v, angles, gaps):
+    """Poses, velocities and angles at coordinates y, with constraints restored, so that velocities in y change, too."""
+    n = v.shape[0]
+    for r in range(rooms.loose.shape[0]):
+        rooms.loose[r] = rooms.independent[r]
+    given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.loose
+    found = called(run, (*given, y, 0.0, rooms.weights, 0, 0, True, rooms.slopes, rooms.limits, rooms.gaps))
+    gaps[0], gaps[1] = rooms.gaps[0], rooms.gaps[1]
+    if found != GOOD or not rooms.gaps[2] <= rooms.limits[5]:
+        return NOT_GOOD
+    for b in range(1, o.shape[0]):
+        for i in range(3):
+            o[b, i] = work.o[b, i]
+            for j in range(3):
+                u[b, i, j] = work.u[b, i, j]
+    for i in range(n):
+        v[i] = y[n + i]
+    put_angles(model, work, rooms.angles, angles)
+    return GOOD
+
+
+def given(
+    run: int, model: Model, work: Work, exerting: tuple[int, Acting], limits: np.ndarray, angles: int, rows: int
+) -> tuple:
+    """What these kernels are given of bodies, of which so many angles are followed and so many rows hold."""
+    n, bodies = len(work.terms), len(work.o)
+    rooms = Rooms(
+        np.zeros((bodies, 3)), np.zeros((bodies, 3, 3)), np.zeros(angles), np.zeros(n + 2), np.ones(rows, dtype=bool),
+        np.ones(rows, dtype=bool), limits, np.zeros(4), np.zeros((2, 2)), np.zeros((2, 2 * n + 2)),
+    )  # fmt: skip
+    return run, model, work, *exerting, rooms
+
+
+@lru_cache
+def addresses() -> tuple[int, int, int]:
+    """Where the code of these kernels is."""
+    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
+    model, work = run_arguments()[:2]
+    own = given(0, model, work, (0, acting_arguments()), row, 0, 0)
+    return (
+        address(put_begin, (*own, table, stack, row, row, row, row)),
+        address(put_slopes, (*own, row, row)),
+        address(put_poses, (*own, row, table, stack, row, row, row)),
+    )

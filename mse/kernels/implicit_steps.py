@@ -1,0 +1,428 @@
+"""Steps of rigid bodies by Radau IIA of order 5, many in one call.
+
+Of ``x' = r(x, v)``, ``v' = a(x, v)`` three stages are solved together by Newton's method.  Charts are centered where a step
+begins, so that r = v is near enough for its matrices ``s^2 - s A_v - A_x``, with the slopes A of accelerations by differences.
+Method, error and control are those of :mod:`mse.dynamics.implicit`, which makes steps of all other systems.
+
+Trees and loops have three kernels each, of one form (:mod:`.implicit_trees`, :mod:`.implicit_loops`), which are called by their
+addresses: for coordinates at the begin of a step, for slopes there, and for poses at coordinates.  What they are ``given`` first
+is data of the system.  They return GOOD, or another number where there is nothing to find.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from .by_address import called
+from .jit import bare_part, kept
+from .steps import FAILED, NO_INERTIA, REACHED
+
+GOOD, NOT_GOOD = 0, 1
+
+
+class Radau(NamedTuple):
+    """Coefficients, and what steps keep to.
+
+    ``nodes`` (3,) of the stages, ``inverse`` (3, 3) of their weights, ``last`` (3,) of them, its eigenvalues (2,), eigenvectors
+    and their inverse (3, 3), and the weights (3,) of the error.  ``metric`` (n,) makes coordinates to distances (m).  ``limits``
+    are the relative tolerance, the size of the system (m), the tolerance of the estimated error, the change in these tolerances
+    at which Newton's method ends in a step and within one, the least relative change of a time, how far a body turns in a step
+    (rad), sizes a second below which speeds are rest, the longest time (s) whose least change is counted, and the relative
+    change of positions and velocities that differentiates accelerations.  ``factors`` are those on the step that an error
+    allows, at least and at most, the most iterations, and the share of a first step.
+    """
+
+    nodes: np.ndarray
+    inverse: np.ndarray
+    last: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+    back: np.ndarray
+    errors: np.ndarray
+    metric: np.ndarray
+    limits: np.ndarray
+    factors: np.ndarray
+
+
+class Stages(NamedTuple):
+    """Room for a step: coordinates y (N,) at its begin and of a point, slopes at the begin (N,) and where the system is asked.
+
+    ``end`` and ``inside`` (N,) are coordinates at its end, and of a moment within.  ``z`` (3, 2 n) is what stages are off from
+    the begin, ``whole`` (3, 2 n) the same of a step that was made, ``slopes`` (3, N) are theirs.  ``by_x`` and ``by_v`` (n, n)
+    are the slopes of accelerations, ``real`` and ``pair`` (n, n) the factors of both matrices with their ``pivots`` (2, n),
+    ``right`` and ``pair_right`` (2, n) right sides and what was found for them.  ``gaps`` (2,) are the largest angular rate
+    (rad/s) at the begin of a step, or by which distance (m) and speed (m/s) rows were open.
+    """
+
+    y: np.ndarray
+    point: np.ndarray
+    first: np.ndarray
+    asked: np.ndarray
+    end: np.ndarray
+    inside: np.ndarray
+    z: np.ndarray
+    whole: np.ndarray
+    slopes: np.ndarray
+    by_x: np.ndarray
+    by_v: np.ndarray
+    real: np.ndarray
+    pair: np.ndarray
+    pivots: np.ndarray
+    right: np.ndarray
+    pair_right: np.ndarray
+    gaps: np.ndarray
+
+
+@bare_part
+def _asked(own, y, out):
+    """Whether slopes (N,) are found at y."""
+    return called(own.slopes, (*own.given, y, out)) == GOOD
+
+
+class Own(NamedTuple):
+    """Kernels of a system: addresses of those for the begin of a step, for slopes and for poses, and what they are given."""
+
+    begin: int
+    slopes: int
+    poses: int
+    given: tuple
+
+
+@bare_part
+def _asked(own, y, out):
+    """Whether slopes (N,) are found at y."""
+    return called(own.slopes, (*own.given, y, out)) == GOOD
+
+
+@bare_part
+def _speed_of(radau, y, slope):
+    """The speed (m/s) of what moves fastest, or soon will."""
+    n, size, fastest, pull = radau.metric.shape[0], radau.limits[1], 0.0, 0.0
+    for i in range(n):
+        fastest, pull = max(fastest, radau.metric[i] * abs(y[n + i])), max(pull, radau.metric[i] * abs(slope[n + i]))
+    speed = max(fastest, sqrt(size * pull))
+    return speed if speed > radau.limits[7] * size else size
+
+
+@bare_part
+def _differentiated(own, radau, room, speed):
+    """Whether accelerations could be differentiated at the begin of a step."""
+    n = radau.metric.shape[0]
+    for i in range(room.y.shape[0]):
+        room.point[i] = room.y[i]
+    for j in range(2 * n):
+        k = j % n
+        step = radau.limits[9] * (radau.limits[1] if j < n else speed) / radau.metric[k]
+        if j < n and room.y[n + k] < 0.0:  # ahead, as a law may have changed its formula right here
+            step = -step
+        room.point[j] = room.y[j] + step
+        if not _asked(own, room.point, room.asked):
+            return False
+        room.point[j] = room.y[j]
+        for i in range(n):
+            slope = (room.asked[n + i] - room.first[n + i]) / step
+            if j < n:
+                room.by_x[i, k] = slope
+            else:
+                room.by_v[i, k] = slope
+    return True
+
+
+@bare_part
+def _factor(a, pivots):
+    """Factors of a matrix (n, n) in its place, rows exchanged."""
+    n = a.shape[0]
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[p, k]):
+                p = i
+        pivots[k] = p
+        for j in range(n):
+            x = a[k, j]
+            a[k, j] = a[p, j]
+            a[p, j] = x
+        for i in range(k + 1, n):
+            x = a[i, k] / a[k, k]
+            a[i, k] = x
+            if x != 0.0:
+                for j in range(k + 1, n):
+                    a[i, j] -= x * a[k, j]
+
+
+@bare_part
+def _solve(by_x, factors, pivots, s, right):
+    """Positions and velocities in the place of right sides (2, n) of ``s x - v = r1``, ``s v - A_x x - A_v v = r2``."""
+    n, x, v = by_x.shape[0], right[0], right[1]
+    for i in range(n):
+        total = s * v[i]
+        for j in range(n):
+            total += by_x[i, j] * x[j]
+        v[i] = total
+    for k in range(n):
+        y = v[pivots[k]]
+        v[pivots[k]] = v[k]
+        v[k] = y
+    for k in range(n):
+        for i in range(k + 1, n):
+            v[i] -= factors[i, k] * v[k]
+    for k in range(n - 1, -1, -1):
+        y = v[k]
+        for j in range(k + 1, n):
+            y -= factors[k, j] * v[j]
+        v[k] = y / factors[k, k]
+    for i in range(n):
+        x[i] = (x[i] + v[i]) / s
+
+
+@bare_part
+def _put_factors(radau, room, h):
+    """Factors of the matrices of a step h."""
+    n, one, two = room.by_x.shape[0], radau.values[0].real / h, radau.values[1] / h
+    for i in range(n):
+        for j in range(n):
+            diagonal = 1.0 if i == j else 0.0
+            room.real[i, j] = one * (one * diagonal - room.by_v[i, j]) - room.by_x[i, j]
+            room.pair[i, j] = two * (two * diagonal - room.by_v[i, j]) - room.by_x[i, j]
+    _factor(room.real, room.pivots[0])
+    _factor(room.pair, room.pivots[1])
+
+
+@bare_part
+def _put_start(radau, room, h):
+    """What stages are off, as a short step of Euler's method goes."""
+    n, real = radau.metric.shape[0], radau.values[0].real
+    for i in range(n):
+        room.right[0, i], room.right[1, i] = room.first[i], room.first[n + i]
+    _solve(room.by_x, room.real, room.pivots[0], real / h, room.right)
+    for k in range(3):
+        along = radau.nodes[k]
+        for i in range(n):
+            straight = h * room.first[i]
+            room.z[k, i] = along * straight + real * along * along * (real * room.right[0, i] - straight)
+            room.z[k, n + i] = real * along * room.right[1, i]
+
+
+@bare_part
+def _put_start_within(radau, room, part):
+    """What stages of a shorter step are off, on the polynomial of the whole one."""
+    a, b = radau.nodes[0], radau.nodes[1]
+    for k in range(3):
+        x = part * radau.nodes[k]
+        one = x * (x - b) * (x - 1.0) / (a * (a - b) * (a - 1.0))
+        two = x * (x - a) * (x - 1.0) / (b * (b - a) * (b - 1.0))
+        three = x * (x - a) * (x - b) / ((1.0 - a) * (1.0 - b))
+        for i in range(room.z.shape[1]):
+            room.z[k, i] = one * room.whole[0, i] + two * room.whole[1, i] + three * room.whole[2, i]
+
+
+@bare_part
+def _put_left(radau, room, h):
+    """Right sides of Newton's method."""
+    n = radau.metric.shape[0]
+    for i in range(2 * n):
+        row, at, real, pair = i // n, i % n, 0.0, 0.0j
+        for k in range(3):
+            left = room.slopes[k, i]
+            for j in range(3):
+                left -= radau.inverse[k, j] * room.z[j, i] / h
+            real += radau.back[0, k].real * left
+            pair += radau.back[1, k] * left
+        room.right[row, at], room.pair_right[row, at] = real, pair
+
+
+@bare_part
+def _solved(own, radau, room, h, enough):
+    """How many iterations of Newton's method make the stages of a step h from the present ones; 0 if it does not converge."""
+    n, last, most = radau.metric.shape[0], np.inf, int(radau.factors[3])
+    for iteration in range(1, most + 1):
+        for k in range(3):
+            for i in range(2 * n):
+                room.point[i] = room.y[i] + room.z[k, i]
+            if not _asked(own, room.point, room.asked):
+                return 0
+            for i in range(room.y.shape[0]):
+                room.slopes[k, i] = room.asked[i]
+        _put_left(radau, room, h)
+        _solve(room.by_x, room.real, room.pivots[0], radau.values[0].real / h, room.right)
+        _solve(room.by_x, room.pair, room.pivots[1], radau.values[1] / h, room.pair_right)
+        total = 0.0
+        for i in range(2 * n):
+            row, at = i // n, i % n
+            weight = radau.metric[at] * (h if row else 1.0)
+            for k in range(3):
+                change = radau.vectors[k, 0].real * room.right[row, at]
+                change += 2.0 * (radau.vectors[k, 1] * room.pair_right[row, at]).real
+                room.z[k, i] += change
+                total += (weight * change) ** 2
+        size = sqrt(total / (6 * n)) / (radau.limits[2] * radau.limits[1])
+        slower = size / last
+        stalls = iteration > 2 and slower >= 1.0
+        if not size < np.inf or (stalls and size > enough):
+            return 0
+        if stalls or size <= radau.limits[3] * min(1.0, (1.0 - slower) / max(slower, 1e-16)):
+            return iteration
+        last = size
+    return 0
+
+
+@bare_part
+def _filtered(radau, room, h, slope):
+    """The error of a step h in tolerances, from slopes at its begin; what positions and velocities err into ``right``."""
+    n, total, moved, size = radau.metric.shape[0], 0.0, 0.0, radau.limits[1]
+    for i in range(2 * n):
+        x = slope[i]
+        for k in range(3):
+            x += radau.errors[k] * room.z[k, i] / h
+        room.right[i // n, i % n] = x
+    _solve(room.by_x, room.real, room.pivots[0], radau.values[0].real / h, room.right)
+    for i in range(n):
+        weight = radau.metric[i]
+        total += (weight * room.right[0, i]) ** 2 + (h * weight * room.right[1, i]) ** 2
+        moved += (weight * room.z[2, i]) ** 2
+    share = min(max(sqrt(moved / (2 * n)) / size, radau.limits[0]), 1.0) ** (1.0 / 3.0)
+    error = sqrt(total / (2 * n)) / (radau.limits[2] * size) / share
+    return error if error < np.inf else np.inf
+
+
+@bare_part
+def _error(own, radau, room, h, repeated):
+    """The error of a step in tolerances, as RADAU5 estimates it; filtered once more where a step is ``repeated``."""
+    error, n = _filtered(radau, room, h, room.first), radau.metric.shape[0]
+    if error < 1.0 or not repeated or not error < np.inf:
+        return error
+    for i in range(2 * n):
+        room.point[i] = room.y[i] + room.right[i // n, i % n]
+    return _filtered(radau, room, h, room.asked) if _asked(own, room.point, room.asked) else np.inf
+
+
+@bare_part
+def _tried(own, radau, room, h, repeated):
+    """The stages of a step h: its error in tolerances, negative if Newton's method does not converge, and the iterations."""
+    _put_factors(radau, room, h)
+    _put_start(radau, room, h)
+    iterations = _solved(own, radau, room, h, radau.limits[3])
+    return (_error(own, radau, room, h, repeated) if iterations else -1.0), iterations
+
+
+@bare_part
+def _put_end(radau, room, h, end):
+    """Coordinates and works (N,) at the end of a step h whose stages are known."""
+    n = radau.metric.shape[0]
+    for i in range(room.y.shape[0]):
+        if i < 2 * n:
+            end[i] = room.y[i] + room.z[2, i]
+        else:
+            power = 0.0
+            for k in range(3):
+                power += radau.last[k] * room.slopes[k, i]
+            end[i] = room.y[i] + h * power
+
+
+@bare_part
+def _change(radau, error, iterations):
+    """The factor by which a step may change for an error in tolerances."""
+    most = radau.factors[3]
+    safe = radau.factors[0] * (2.0 * most + 1.0) / (2.0 * most + iterations)
+    return safe * error**-0.25 if error > 0.0 else radau.factors[2]
+
+
+@bare_part
+def _begun(own, radau, room, passed, s):
+    """Whether the slopes of accelerations at the begin of a step are found, and its least and greatest lengths (s)."""
+    n, time = radau.metric.shape[0], passed.time[s]
+    start = passed.o[s], passed.u[s], passed.v[s], passed.angles[s]
+    called(own.begin, (*own.given, *start, room.y, room.gaps))
+    turning = room.gaps[0]
+    room.y[2 * n] = passed.damped[s]
+    if not _asked(own, room.y, room.first):
+        return False, 0.0, 0.0, 0.0
+    speed = _speed_of(radau, room.y, room.first)
+    pace = min(radau.limits[1] / speed, radau.limits[8])
+    found = _differentiated(own, radau, room, speed)
+    return found, speed, radau.limits[5] * max(pace, abs(time)), radau.limits[6] / turning if turning > 0.0 else np.inf
+
+
+@bare_part
+def _taken(own, radau, room, first, lengths, speed, to):
+    """A step that keeps the tolerance, tried from the first of two lengths (s) down to the second.
+
+    Returns its length, that of the next step, the iterations of all trials, and REACHED or FAILED.  The coordinates at its end
+    are those of ``room``, and poses, velocities and angles are put into ``to``.
+    """
+    (h, shortest), most, iterations = lengths, radau.factors[2], 0
+    while True:
+        h = max(h, shortest)
+        error, many = _tried(own, radau, room, h, first or most == 1.0)
+        iterations += many if many else int(radau.factors[3])
+        factor = 0.5
+        if many:
+            factor = min(radau.factors[2], _change(radau, error, many))
+            if error < 1.0:
+                _put_end(radau, room, h, room.end)
+                if called(own.poses, (*own.given, room.end, *to, room.gaps)) == GOOD:
+                    apart = max(room.gaps[0] / radau.limits[1], room.gaps[1] / speed) / radau.limits[0]
+                    if apart <= 1.0:
+                        return h, h * min(most, factor), iterations, REACHED
+                    factor = radau.factors[0] * apart**-0.25
+                else:
+                    factor = radau.factors[1]
+            factor = max(radau.factors[1], factor) if factor < 1.0 else radau.factors[1]
+        if h <= shortest or not h > 0.0:
+            return h, h, iterations, FAILED
+        h, most = factor * h, 1.0
+
+
+@bare_part
+def _put_samples(own, radau, room, passed, s, sampled, m):
+    """Moments from the number m on within a step; the number of the one that follows, and REACHED or FAILED if one is missing."""
+    y = room.end
+    for k in range(3):
+        for i in range(room.z.shape[1]):
+            room.whole[k, i] = room.z[k, i]
+    while m < sampled.time.shape[0] and sampled.time[m] <= passed.time[s + 1]:
+        if sampled.time[m] < passed.time[s + 1]:
+            time, h, y = sampled.time[m] - passed.time[s], passed.made[s], room.inside
+            _put_factors(radau, room, time)
+            _put_start_within(radau, room, time / h)
+            if _solved(own, radau, room, time, radau.limits[4]) == 0:
+                return m, FAILED
+            _put_end(radau, room, time, y)
+        to = sampled.o[m], sampled.u[m], sampled.v[m], sampled.angles[m]
+        if called(own.poses, (*own.given, y, *to, room.gaps)) != GOOD:
+            return m, FAILED
+        sampled.damped[m] = y[room.z.shape[1]]
+        m += 1
+    return m, REACHED
+
+
+@kept(nogil=True, error_model="numpy", _nrt=False)
+def march(own, radau, room, passed, until, sampled):
+    """See :func:`mse.kernels.tree_steps.march`."""
+    m, n = np.int64(0), radau.metric.shape[0]
+    for s in range(passed.made.shape[0]):
+        time, h = passed.time[s], passed.foreseen[s]
+        if time >= until:
+            return s, m, REACHED
+        found, speed, shortest, longest = _begun(own, radau, room, passed, s)
+        if not found:
+            return s, m, NO_INERTIA
+        first = h == 0.0
+        if first:
+            h = radau.factors[4] * radau.limits[1] / speed
+        to = passed.o[s + 1], passed.u[s + 1], passed.v[s + 1], passed.angles[s + 1]
+        h, follows, iterations, ended = _taken(own, radau, room, first, (min(h, longest), shortest), speed, to)
+        if ended != REACHED:
+            return s, m, ended
+        passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, room.end[2 * n], h
+        passed.foreseen[s + 1], passed.asked[s] = follows, 1 + 2 * n + 3 * iterations
+        if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
+            m, ended = _put_samples(own, radau, room, passed, s, sampled, m)
+            if ended != REACHED:
+                return s, m, ended
+            if m == sampled.time.shape[0]:
+                return s + 1, m, REACHED
+    return passed.made.shape[0], m, REACHED

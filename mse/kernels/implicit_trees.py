@@ -1,0 +1,61 @@
+"""Trees of rigid bodies as systems of :mod:`mse.kernels.implicit_steps`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from .by_address import address
+from .implicit_steps import GOOD, NOT_GOOD
+from .jit import kept
+from .tree_poses import begin_step, put_bodies
+from .trees import BALL, HINGE, Tree, accelerate, place
+
+
+@kept(nogil=True, error_model="numpy")
+def put_begin(tree, rows, begin, point, o, u, v, angles, y, gaps):
+    """Coordinates y (2 n + 1,) at the begin of a step, where ``begin`` are the angles."""
+    begin_step(tree, rows, o, u, v, angles, y)
+    n, gaps[0] = (y.shape[0] - 1) // 2, 0.0
+    for k in range(tree.nodes.shape[0]):
+        begin[k] = angles[k]
+        if tree.nodes[k, 1] == BALL:
+            for i in range(n + tree.nodes[k, 2], n + tree.nodes[k, 2] + 3):
+                gaps[0] = max(gaps[0], abs(y[i]))
+    return GOOD
+
+
+@kept(nogil=True, error_model="numpy")
+def put_slopes(tree, rows, begin, point, y, out):
+    """Slopes (2 n + 1,) at coordinates y; GOOD if all joints have inertia."""
+    return GOOD if accelerate(tree, rows, y, out) else NOT_GOOD
+
+
+@kept(nogil=True, error_model="numpy")
+def put_poses(tree, rows, begin, point, y, o, u, v, angles, gaps):
+    """Poses, velocities and angles at coordinates y."""
+    place(tree, rows, y, point)
+    put_bodies(tree, rows, y, o, u, v)
+    for k in range(tree.nodes.shape[0]):
+        angles[k] = begin[k] + (y[tree.nodes[k, 2]] if tree.nodes[k, 1] == HINGE else 0.0)
+    gaps[0] = gaps[1] = 0.0
+    return GOOD
+
+
+def given(tree: Tree, rows: np.ndarray, size: int) -> tuple:
+    """What these kernels are given of a tree with so many coordinates, rates and works."""
+    return tree, rows, np.zeros(len(tree.nodes)), np.zeros(size)
+
+
+@lru_cache
+def addresses() -> tuple[int, int, int]:
+    """Where the code of these kernels is."""
+    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
+    numbers = np.zeros((0, 0), dtype=int)
+    own = given(Tree(row, numbers, stack, table, table, stack, table, numbers, table), table, 0)
+    return (
+        address(put_begin, (*own, table, stack, row, row, row, row)),
+        address(put_slopes, (*own, row, row)),
+        address(put_poses, (*own, row, table, stack, row, row, row)),
+    )

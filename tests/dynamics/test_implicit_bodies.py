@@ -1,0 +1,108 @@
+"""Implicit steps of rigid bodies in compiled code, against explicit steps and against the implicit ones of all other systems."""
+
+import numpy as np
+import pytest
+import textbook as book
+
+import mse
+from mse import Pose
+from mse.dynamics import implicit
+from mse.dynamics.implicit_bodies import ImplicitLoopSteps, ImplicitTreeSteps
+from mse.kernels import implicit_steps
+from mse.kernels.steps import NO_INERTIA
+from test_trees import HUNG, INITIAL, branched, hung, run
+
+
+def stage(**wire):
+    """10 kg on four wires, two of which hang from a beam that tilts and damps; a bushing to the ground."""
+    s = mse.MSystem("stage", gravity=(0, 0, -9.81))
+    corners = {f"hook{k}": Pose.dxdydz(x, y, 0.02) for k, (x, y) in enumerate([(0.2, 0.15), (0.2, -0.15), (-0.2, 0)])}
+    mass = s.add(mse.RigidBody("mass", mass=10.0, inertia=(0.1, 0.15, 0.2), at=Pose.dz(-0.53), frames=corners))
+    beam = s.add(mse.RigidBody("beam", mass=1.0, inertia=0.02, at=Pose.dx(0.2), frames={"low": Pose.dx(-0.2)}))
+    s.add(mse.Revolute("tilt", axis=(0, 1, 0), stiffness=900.0, damping=0.5), between=(beam.frame("low"), s.ground))
+    for k, (x, y) in enumerate([(0.2, 0.15), (0.2, -0.15), (-0.2, 0)]):
+        above = beam @ Pose.dxdydz(x - 0.2, y, 0) if x > 0 else s.ground @ Pose.dxdydz(x, y, 0)
+        s.add(mse.Spring(f"wire{k}", length=0.5, stiffness=5e4, **wire), between=(mass.frame(f"hook{k}"), above))
+    rubber = mse.Bushing("rubber", stiffness=np.diag([30.0, 20, 10, 0.1, 0.2, 0.3]), damping=0.1 * np.eye(6))
+    s.add(rubber, between=(mass.frame("center"), s.ground @ Pose.dz(-0.53)))
+    return s
+
+
+PUSHED = {"mass'": [0.3, 0.2, 0.0, 0.1, 0.0, 0.5]}
+CASES = [
+    (branched, INITIAL, "lid", ImplicitTreeSteps),
+    (hung, HUNG, "rider", ImplicitTreeSteps),
+    (book.fourbar1, {"hinge.angle'": 3.0}, "coupler", ImplicitLoopSteps),
+    (stage, PUSHED, "mass", ImplicitLoopSteps),
+]
+
+
+def moved(system, initial, **more):
+    return run(system, **{"initial": initial, "duration": 0.2, "dt": 0.1, "method": "implicit"} | more)
+
+
+def poses(motion, body):
+    """Places of a body at all samples, and where its axes point."""
+    o, u = motion.poses(f"{body}.center")
+    return np.hstack([o, u.reshape(-1, 9)])
+
+
+@pytest.mark.parametrize(("system", "initial", "body", "steps"), CASES)
+def test_bodies_move_as_by_the_steps_of_other_systems(monkeypatch, system, initial, body, steps):
+    taken = book.count_leaps(monkeypatch, steps)
+    motion = moved(system(), initial, rtol=1e-8)
+    assert sum(taken) == motion.steps
+    exact = moved(system(), initial, rtol=1e-11, method="explicit")
+    monkeypatch.setattr(implicit, "implicit_steps_of", lambda *given: None)
+    whole = moved(system(), initial, rtol=1e-8)
+    for found in (motion, whole):
+        assert np.abs(poses(found, body) - poses(exact, body)).max() < 2e-7
+        np.testing.assert_allclose(found.energy["damped"], exact.energy["damped"], rtol=1e-5, atol=1e-6)
+        assert found.largest_residual < 1e-11
+    assert 0.7 * whole.steps < motion.steps < 1.5 * whole.steps
+
+
+@pytest.mark.parametrize(("system", "initial", "body", "steps"), CASES[1::2])
+def test_runs_do_not_depend_on_samples_or_cuts(system, initial, body, steps):
+    whole, finer = (moved(system(), initial, rtol=1e-6, duration=0.4, dt=dt) for dt in (0.2, 0.025))
+    assert np.array_equal(whole.values, finer.values[::8])
+    own = system()
+    first = moved(own, initial, rtol=1e-6, duration=0.2, dt=0.2)
+    rest = own.simulate(duration=0.2, dt=0.2, start=first.final_state, rtol=1e-6, method="implicit", progress=False)
+    assert np.array_equal(poses(rest, body)[-1], poses(whole, body)[-1])
+    one, two = (motion.at(0.313).poses[f"{body}.center"].o for motion in (whole, finer))
+    assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize(("system", "initial", "body"), [(book.trolley, {"phi1.angle": 1.6}, "two"), CASES[2][:3]])
+def test_steps_are_of_order_five(system, initial, body):
+    exact = poses(moved(system(), initial, duration=1.0, dt=1.0, rtol=1e-12, method="explicit"), body)
+    motions = [moved(system(), initial, duration=1.0, dt=1.0, rtol=rtol) for rtol in (1e-7, 1e-10)]
+    errors = [np.abs(poses(motion, body) - exact).max() for motion in motions]
+    order = np.log(errors[0] / errors[1]) / np.log(motions[1].steps / motions[0].steps)
+    assert 4.0 < order < 6.5
+
+
+@pytest.mark.parametrize("factor", [0.1, 10.0])
+def test_accelerations_are_differentiated_by_any_small_change(monkeypatch, factor):
+    expected = moved(stage(), PUSHED, rtol=1e-8)
+    monkeypatch.setattr(implicit, "_NUDGE", factor * implicit._NUDGE)
+    motion = moved(stage(), PUSHED, rtol=1e-8)
+    assert motion.steps == pytest.approx(expected.steps, rel=0.05)
+    np.testing.assert_allclose(poses(motion, "mass"), poses(expected, "mass"), atol=1e-8)
+
+
+def test_a_step_that_compiled_code_does_not_make_is_made_by_numpy(monkeypatch):
+    expected = moved(stage(), PUSHED, rtol=1e-6)
+    monkeypatch.setattr(implicit_steps, "march", lambda *given: (0, 0, NO_INERTIA))
+    motion = moved(stage(), PUSHED, rtol=1e-6)
+    np.testing.assert_allclose(poses(motion, "mass"), poses(expected, "mass"), atol=1e-6)
+
+
+def test_angles_count_whole_turns():
+    s = mse.MSystem("wheel", gravity=(0, 0, 0))
+    wheel = s.add(mse.RigidBody("wheel", mass=1.0, inertia=1.0))
+    s.add(mse.Revolute("hinge", axis=(0, 0, 1), stiffness=1.0), between=(wheel, s.ground))
+    start = {"hinge.angle": 40.0}
+    motion = s.simulate(duration=2.0, dt=1.0, initial=start, method="implicit", rtol=1e-10, progress=False)
+    np.testing.assert_allclose(motion["hinge.angle"], 40.0 * np.cos(motion.time), atol=1e-6)
