@@ -96,7 +96,8 @@ class Switches:
             evaluations += short.evaluations
             way, h = left(short.end), _SLOPE * (short.end.time - begin.time)
             rate = (left(short.at(short.end.time - h)) - way) / h
-            if rate <= 0.0 or 0.0 <= way <= 2.0 * beside:
+            # right at the switch, rounding decides which formula the end has
+            if rate <= 0.0 or 0.5 * beside <= way <= 2.0 * beside:
                 break
             time = short.end.time + (way - beside) / rate
         end = short.end.but(step=max(short.end.step, step.end.step))
