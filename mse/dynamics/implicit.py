@@ -84,10 +84,10 @@ class ImplicitStepper(Stepper):
         if not (equations.massless or equations.undecided or equations.hidden):
             limits = [rtol, equations.measure.size, *_judged(rtol), _END, NOTHING, TURN, AT_REST, LONG, _NUDGE]
             factors = np.array([_SAFE, _LEAST, _MOST, _ITERATIONS, _FIRST])
-            rules = np.ascontiguousarray(_VALUES[:2]), _VECTORS, _BACK, _ERROR, equations.measure.metric
-            self._compiled = implicit_steps_of(
-                equations, Radau(_NODES, _INVERSE, _WEIGHTS, *rules, np.array(limits), factors)
-            )
+            coefficients = _NODES, _INVERSE, _WEIGHTS, _VALUES[:2], _VECTORS, _BACK, _ERROR, equations.measure.metric
+            # numba compiles for each layout of arrays
+            radau = Radau(*map(np.ascontiguousarray, coefficients), np.array(limits), factors)
+            self._compiled = implicit_steps_of(equations, radau)
 
     def _single(self, begin: Moment) -> Step:
         return _Steps(self.equations, self.rtol, begin).taken()

@@ -25,11 +25,11 @@ class _Implicit(CompiledSteps):
 
     def _prepare(self, radau: Radau, works: int) -> None:
         n = len(radau.metric)
-        row, square = 2 * n + works, (n, n)
+        row = 2 * n + works
         self._radau, self._stages = radau, Stages(
-            *(np.zeros(row) for _ in range(6)), np.zeros((3, 2 * n)), np.zeros((3, 2 * n)), np.zeros((3, row)),
-            *(np.zeros(square) for _ in range(3)), np.zeros(square, dtype=complex), np.zeros((2, n), dtype=int),
-            np.zeros((2, n)), np.zeros((2, n), dtype=complex), np.zeros(2),
+            *(np.zeros(row) for _ in range(6)), np.zeros((3, 2 * n)), np.zeros((3, 2 * n)), np.zeros((3, row)), np.zeros((n, n)),
+            np.zeros((n, n)), np.zeros((2, n, n), dtype=complex), np.zeros((2, n), dtype=int),
+            np.zeros((2, 2, n), dtype=complex), np.zeros(3),
         )  # fmt: skip
 
     failed = NotElementary

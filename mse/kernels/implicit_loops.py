@@ -9,7 +9,7 @@ import numpy as np
 
 from .acting import FOLLOWING, Acting, acting_arguments
 from .by_address import address, called
-from .implicit_steps import GOOD, NOT_GOOD
+from .implicit_steps import GOOD, NOT_GOOD, arguments, put_stages
 from .jit import kept
 from .multibody import Model, Work, put_angles, run_arguments
 
@@ -100,12 +100,13 @@ def given(
 
 
 @lru_cache
-def addresses() -> tuple[int, int, int]:
-    """Where the code of these kernels is."""
+def addresses() -> tuple[int, int, int, int]:
+    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of these kernels."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     model, work = run_arguments()[:2]
     own = given(0, model, work, (0, acting_arguments()), row, 0, 0)
     return (
+        address(put_stages, arguments(own)[0]),
         address(put_begin, (*own, table, stack, row, row, row, row)),
         address(put_slopes, (*own, row, row)),
         address(put_poses, (*own, row, table, stack, row, row, row)),

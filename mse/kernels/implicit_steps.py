@@ -18,9 +18,10 @@ import numpy as np
 
 from .by_address import called
 from .jit import bare_part, kept
-from .steps import FAILED, NO_INERTIA, REACHED
+from .steps import FAILED, NO_INERTIA, REACHED, Passed, Sampled
 
 GOOD, NOT_GOOD = 0, 1
+ONE, TWO = np.int64(0), np.int64(1)  # the systems of Newton's method, of numpy (jit.py)
 
 
 class Radau(NamedTuple):
@@ -52,9 +53,9 @@ class Stages(NamedTuple):
 
     ``end`` and ``inside`` (N,) are coordinates at its end, and of a moment within.  ``z`` (3, 2 n) is what stages are off from
     the begin, ``whole`` (3, 2 n) the same of a step that was made, ``slopes`` (3, N) are theirs.  ``by_x`` and ``by_v`` (n, n)
-    are the slopes of accelerations, ``real`` and ``pair`` (n, n) the factors of both matrices with their ``pivots`` (2, n),
-    ``right`` and ``pair_right`` (2, n) right sides and what was found for them.  ``gaps`` (2,) are the largest angular rate
-    (rad/s) at the begin of a step, or by which distance (m) and speed (m/s) rows were open.
+    are the slopes of accelerations.  Of both systems, the real one first, there are ``factors`` (2, n, n), ``pivots`` (2, n) and
+    the ``right`` sides (2, 2, n), in whose place is what was found for them.  ``gaps`` (3,) are the largest angular rate (rad/s)
+    at the begin of a step, or by which distance (m) and speed (m/s) rows were open, and the error of a step in tolerances.
     """
 
     y: np.ndarray
@@ -68,11 +69,9 @@ class Stages(NamedTuple):
     slopes: np.ndarray
     by_x: np.ndarray
     by_v: np.ndarray
-    real: np.ndarray
-    pair: np.ndarray
+    factors: np.ndarray
     pivots: np.ndarray
     right: np.ndarray
-    pair_right: np.ndarray
     gaps: np.ndarray
 
 
@@ -83,8 +82,9 @@ def _asked(own, y, out):
 
 
 class Own(NamedTuple):
-    """Kernels of a system: addresses of those for the begin of a step, for slopes and for poses, and what they are given."""
+    """Kernels of a system: addresses of those for stages, for the begin of a step, slopes and poses, and what these are given."""
 
+    stages: int
     begin: int
     slopes: int
     poses: int
@@ -132,35 +132,41 @@ def _differentiated(own, radau, room, speed):
 
 
 @bare_part
-def _factor(a, pivots):
-    """Factors of a matrix (n, n) in its place, rows exchanged."""
-    n = a.shape[0]
-    for k in range(n):
-        p = k
-        for i in range(k + 1, n):
-            if abs(a[i, k]) > abs(a[p, k]):
-                p = i
-        pivots[k] = p
-        for j in range(n):
-            x = a[k, j]
-            a[k, j] = a[p, j]
-            a[p, j] = x
-        for i in range(k + 1, n):
-            x = a[i, k] / a[k, k]
-            a[i, k] = x
-            if x != 0.0:
-                for j in range(k + 1, n):
-                    a[i, j] -= x * a[k, j]
+def _put_factors(radau, room, h):
+    """Factors of the matrices of a step h, rows exchanged."""
+    n = room.by_x.shape[0]
+    for which in range(2):
+        a, pivots, s = room.factors[which], room.pivots[which], radau.values[which] / h
+        for i in range(n):
+            for j in range(n):
+                a[i, j] = s * ((s if i == j else 0.0) - room.by_v[i, j]) - room.by_x[i, j]
+        for k in range(n):
+            p = k
+            for i in range(k + 1, n):
+                if abs(a[i, k]) > abs(a[p, k]):
+                    p = i
+            pivots[k] = p
+            for j in range(n):
+                x = a[k, j]
+                a[k, j] = a[p, j]
+                a[p, j] = x
+            for i in range(k + 1, n):
+                x = a[i, k] / a[k, k]
+                a[i, k] = x
+                if x != 0.0:
+                    for j in range(k + 1, n):
+                        a[i, j] -= x * a[k, j]
 
 
 @bare_part
-def _solve(by_x, factors, pivots, s, right):
+def _solve(radau, room, h, which):
     """Positions and velocities in the place of right sides (2, n) of ``s x - v = r1``, ``s v - A_x x - A_v v = r2``."""
-    n, x, v = by_x.shape[0], right[0], right[1]
+    n, s = room.by_x.shape[0], radau.values[which] / h
+    factors, pivots, x, v = room.factors[which], room.pivots[which], room.right[which, 0], room.right[which, 1]
     for i in range(n):
         total = s * v[i]
         for j in range(n):
-            total += by_x[i, j] * x[j]
+            total += room.by_x[i, j] * x[j]
         v[i] = total
     for k in range(n):
         y = v[pivots[k]]
@@ -179,31 +185,18 @@ def _solve(by_x, factors, pivots, s, right):
 
 
 @bare_part
-def _put_factors(radau, room, h):
-    """Factors of the matrices of a step h."""
-    n, one, two = room.by_x.shape[0], radau.values[0].real / h, radau.values[1] / h
-    for i in range(n):
-        for j in range(n):
-            diagonal = 1.0 if i == j else 0.0
-            room.real[i, j] = one * (one * diagonal - room.by_v[i, j]) - room.by_x[i, j]
-            room.pair[i, j] = two * (two * diagonal - room.by_v[i, j]) - room.by_x[i, j]
-    _factor(room.real, room.pivots[0])
-    _factor(room.pair, room.pivots[1])
-
-
-@bare_part
 def _put_start(radau, room, h):
     """What stages are off, as a short step of Euler's method goes."""
     n, real = radau.metric.shape[0], radau.values[0].real
     for i in range(n):
-        room.right[0, i], room.right[1, i] = room.first[i], room.first[n + i]
-    _solve(room.by_x, room.real, room.pivots[0], real / h, room.right)
+        room.right[0, 0, i], room.right[0, 1, i] = room.first[i], room.first[n + i]
+    _solve(radau, room, h, ONE)
     for k in range(3):
         along = radau.nodes[k]
         for i in range(n):
             straight = h * room.first[i]
-            room.z[k, i] = along * straight + real * along * along * (real * room.right[0, i] - straight)
-            room.z[k, n + i] = real * along * room.right[1, i]
+            room.z[k, i] = along * straight + real * along * along * (real * room.right[0, 0, i].real - straight)
+            room.z[k, n + i] = real * along * room.right[0, 1, i].real
 
 
 @bare_part
@@ -224,14 +217,14 @@ def _put_left(radau, room, h):
     """Right sides of Newton's method."""
     n = radau.metric.shape[0]
     for i in range(2 * n):
-        row, at, real, pair = i // n, i % n, 0.0, 0.0j
+        one = two = 0.0j
         for k in range(3):
             left = room.slopes[k, i]
             for j in range(3):
                 left -= radau.inverse[k, j] * room.z[j, i] / h
-            real += radau.back[0, k].real * left
-            pair += radau.back[1, k] * left
-        room.right[row, at], room.pair_right[row, at] = real, pair
+            one += radau.back[0, k] * left
+            two += radau.back[1, k] * left
+        room.right[0, i // n, i % n], room.right[1, i // n, i % n] = one, two
 
 
 @bare_part
@@ -247,15 +240,16 @@ def _solved(own, radau, room, h, enough):
             for i in range(room.y.shape[0]):
                 room.slopes[k, i] = room.asked[i]
         _put_left(radau, room, h)
-        _solve(room.by_x, room.real, room.pivots[0], radau.values[0].real / h, room.right)
-        _solve(room.by_x, room.pair, room.pivots[1], radau.values[1] / h, room.pair_right)
+        _solve(radau, room, h, ONE)
+        _solve(radau, room, h, TWO)
         total = 0.0
         for i in range(2 * n):
             row, at = i // n, i % n
             weight = radau.metric[at] * (h if row else 1.0)
             for k in range(3):
-                change = radau.vectors[k, 0].real * room.right[row, at]
-                change += 2.0 * (radau.vectors[k, 1] * room.pair_right[row, at]).real
+                # the third eigenvalue is the conjugate of the second
+                change = (radau.vectors[k, 0] * room.right[0, row, at]).real
+                change += 2.0 * (radau.vectors[k, 1] * room.right[1, row, at]).real
                 room.z[k, i] += change
                 total += (weight * change) ** 2
         size = sqrt(total / (6 * n)) / (radau.limits[2] * radau.limits[1])
@@ -271,41 +265,44 @@ def _solved(own, radau, room, h, enough):
 
 @bare_part
 def _filtered(radau, room, h, slope):
-    """The error of a step h in tolerances, from slopes at its begin; what positions and velocities err into ``right``."""
+    """The error of a step h in tolerances, from slopes at its begin; what positions and velocities err stands on the right."""
     n, total, moved, size = radau.metric.shape[0], 0.0, 0.0, radau.limits[1]
     for i in range(2 * n):
         x = slope[i]
         for k in range(3):
             x += radau.errors[k] * room.z[k, i] / h
-        room.right[i // n, i % n] = x
-    _solve(room.by_x, room.real, room.pivots[0], radau.values[0].real / h, room.right)
+        room.right[0, i // n, i % n] = x
+    _solve(radau, room, h, ONE)
     for i in range(n):
         weight = radau.metric[i]
-        total += (weight * room.right[0, i]) ** 2 + (h * weight * room.right[1, i]) ** 2
+        total += (weight * room.right[0, 0, i].real) ** 2 + (h * weight * room.right[0, 1, i].real) ** 2
         moved += (weight * room.z[2, i]) ** 2
     share = min(max(sqrt(moved / (2 * n)) / size, radau.limits[0]), 1.0) ** (1.0 / 3.0)
     error = sqrt(total / (2 * n)) / (radau.limits[2] * size) / share
     return error if error < np.inf else np.inf
 
 
-@bare_part
-def _error(own, radau, room, h, repeated):
-    """The error of a step in tolerances, as RADAU5 estimates it; filtered once more where a step is ``repeated``."""
-    error, n = _filtered(radau, room, h, room.first), radau.metric.shape[0]
-    if error < 1.0 or not repeated or not error < np.inf:
-        return error
-    for i in range(2 * n):
-        room.point[i] = room.y[i] + room.right[i // n, i % n]
-    return _filtered(radau, room, h, room.asked) if _asked(own, room.point, room.asked) else np.inf
+@kept(nogil=True, error_model="numpy", _nrt=False)
+def put_stages(own, radau, room, h, part, repeated):
+    """How many iterations make the stages of a step h, 0 if Newton's method does not converge, and its error into ``gaps``.
 
-
-@bare_part
-def _tried(own, radau, room, h, repeated):
-    """The stages of a step h: its error in tolerances, negative if Newton's method does not converge, and the iterations."""
+    RADAU5 filters the error once more where a step is ``repeated``.  The step is ``part`` of one that was made, for a moment
+    there, if that is below one.
+    """
+    n, h = radau.metric.shape[0], part * h
     _put_factors(radau, room, h)
+    if part < 1.0:
+        _put_start_within(radau, room, part)
+        return _solved(own, radau, room, h, radau.limits[4])
     _put_start(radau, room, h)
     iterations = _solved(own, radau, room, h, radau.limits[3])
-    return (_error(own, radau, room, h, repeated) if iterations else -1.0), iterations
+    if iterations:
+        room.gaps[2] = _filtered(radau, room, h, room.first)
+        if repeated and 1.0 <= room.gaps[2] < np.inf:
+            for i in range(2 * n):
+                room.point[i] = room.y[i] + room.right[0, i // n, i % n].real
+            room.gaps[2] = _filtered(radau, room, h, room.asked) if _asked(own, room.point, room.asked) else np.inf
+    return iterations
 
 
 @bare_part
@@ -356,7 +353,8 @@ def _taken(own, radau, room, first, lengths, speed, to):
     (h, shortest), most, iterations = lengths, radau.factors[2], 0
     while True:
         h = max(h, shortest)
-        error, many = _tried(own, radau, room, h, first or most == 1.0)
+        many = called(own.stages, (own, radau, room, h, 1.0, first or most == 1.0))
+        error = room.gaps[2]
         iterations += many if many else int(radau.factors[3])
         factor = 0.5
         if many:
@@ -385,12 +383,10 @@ def _put_samples(own, radau, room, passed, s, sampled, m):
             room.whole[k, i] = room.z[k, i]
     while m < sampled.time.shape[0] and sampled.time[m] <= passed.time[s + 1]:
         if sampled.time[m] < passed.time[s + 1]:
-            time, h, y = sampled.time[m] - passed.time[s], passed.made[s], room.inside
-            _put_factors(radau, room, time)
-            _put_start_within(radau, room, time / h)
-            if _solved(own, radau, room, time, radau.limits[4]) == 0:
+            part, y = (sampled.time[m] - passed.time[s]) / passed.made[s], room.inside
+            if called(own.stages, (own, radau, room, passed.made[s], part, False)) == 0:
                 return m, FAILED
-            _put_end(radau, room, time, y)
+            _put_end(radau, room, part * passed.made[s], y)
         to = sampled.o[m], sampled.u[m], sampled.v[m], sampled.angles[m]
         if called(own.poses, (*own.given, y, *to, room.gaps)) != GOOD:
             return m, FAILED
@@ -426,3 +422,21 @@ def march(own, radau, room, passed, until, sampled):
             if m == sampled.time.shape[0]:
                 return s + 1, m, REACHED
     return passed.made.shape[0], m, REACHED
+
+
+def arguments(given: tuple) -> tuple:
+    """Arguments of :func:`put_stages` and, behind them, of :func:`march` of the right types, to compile them."""
+    row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
+    pairs, triples = np.zeros((0, 0), dtype=complex), np.zeros((0, 0, 0), dtype=complex)
+    own = Own(0, 0, 0, 0, given)
+    radau = Radau(row, table, row, np.zeros(0, dtype=complex), pairs, pairs, row, row, row, row)
+    room = Stages(*[row] * 6, *[table] * 5, triples, np.zeros((0, 0), dtype=int), triples, row)
+    passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
+    return (own, radau, room, 0.0, 0.0, False), (
+        own,
+        radau,
+        room,
+        passed,
+        0.0,
+        Sampled(row, stack, blocks, table, table, row),
+    )

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from .by_address import address
-from .implicit_steps import GOOD, NOT_GOOD
+from .implicit_steps import GOOD, NOT_GOOD, arguments, put_stages
 from .jit import kept
 from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, Tree, accelerate, place
@@ -49,12 +49,13 @@ def given(tree: Tree, rows: np.ndarray, size: int) -> tuple:
 
 
 @lru_cache
-def addresses() -> tuple[int, int, int]:
-    """Where the code of these kernels is."""
+def addresses() -> tuple[int, int, int, int]:
+    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of these kernels."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     numbers = np.zeros((0, 0), dtype=int)
     own = given(Tree(row, numbers, stack, table, table, stack, table, numbers, table), table, 0)
     return (
+        address(put_stages, arguments(own)[0]),
         address(put_begin, (*own, table, stack, row, row, row, row)),
         address(put_slopes, (*own, row, row)),
         address(put_poses, (*own, row, table, stack, row, row, row)),
