@@ -35,7 +35,6 @@ class ActingElements:
             acting.kernel_addresses(g.cls.kernel, _KERNELS[g.cls.kernel] if damps else None, g.cls.follow)
             for g, damps in zip(groups, damped, strict=True)
         ]
-        self._exert = acting.exert_address()
         self._arrays = Acting(
             np.array(sizes), np.array(kernels), np.concatenate([g.parameters.ravel() for g in groups]), np.zeros(0),
             t.unit[frames].astype(int), t.offset_o[frames], t.offset_U[frames], np.zeros((len(frames), 3)),
@@ -46,4 +45,4 @@ class ActingElements:
     def remembering(self, memory: Sequence[np.ndarray]) -> tuple[int, Acting]:
         """Address of the kernel of all, and arrays, of elements that remember what is given by group."""
         own = np.concatenate([memory[g.number].ravel() for g in self._groups])
-        return self._exert, self._arrays._replace(memory=own)
+        return acting.exert_address(), self._arrays._replace(memory=own)

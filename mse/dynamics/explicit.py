@@ -23,8 +23,8 @@ from .bodies import Bodies, BodiesChart, NotElementary
 from .charts import Chart, StepFailed
 from .loops import LoopSteps
 from .moments import MadeLater, Moment, Step
-from .steppers import AT_REST, TURN, Stepper, idle, speed_scale
-from .trees import TreeSteps, nodes_of
+from .steppers import AT_REST, TURN, Stepper, idle, kernels_of, speed_scale
+from .trees import TreeSteps
 
 # Of the largest speed: velocities below it are as exact as this one. With a tenth and with ten times of it
 # tests/dynamics/test_known_motions.py::test_a_free_body_tumbles_with_its_period passes.
@@ -56,18 +56,6 @@ def _dead(rtol: float) -> float:
     return (EPS / rtol) ** (2.0 / 3.0)
 
 
-def compile_steps_ahead(equations: Equations) -> None:
-    """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
-    bodies = Bodies.of(equations) if ahead.steps_may_be_missing() else None
-    if bodies is not None:
-        ahead.compile_steps_ahead(_kernels(bodies, nodes_of(bodies) is not None))
-
-
-def _kernels(bodies: Bodies, tree: bool) -> str:
-    """The compiled code that makes steps, see :mod:`mse.kernels.ahead`."""
-    return ahead.TREES if tree else ahead.LOOPS if bodies.alone else ahead.BODIES
-
-
 class ExplicitStepper(Stepper):
     """Steps of order 8."""
 
@@ -83,7 +71,7 @@ class ExplicitStepper(Stepper):
             near = self._near, dead, AT_REST, _ELSEWHERE, _TRIES
             self._compiled = tree or LoopSteps.of(self._bodies, rtol, constants, near)
             _ = self._bodies.elements  # compiled here while another process compiles the steps
-            ahead.wait_for_steps(_kernels(self._bodies, tree is not None))
+            ahead.wait_for_steps(kernels_of(self._bodies, implicit=False))
 
     def _single(self, begin: Moment) -> Step:
         if self._bodies is not None:

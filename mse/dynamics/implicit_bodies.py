@@ -6,7 +6,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from ..kernels import implicit_loops, implicit_steps, implicit_trees, multibody
+from ..kernels import ahead, implicit_loops, implicit_steps, implicit_trees, multibody
+from ..kernels.acting import exert_address
 from ..kernels.implicit_steps import Own, Radau, Stages
 from ..kernels.steps import Passed, Sampled
 from ..kernels.trees import SLIDE
@@ -17,6 +18,7 @@ from .bodies import Bodies, NotElementary
 from .compiled_steps import CompiledSteps
 from .loops import OfBodies
 from .moments import Moment
+from .steppers import compile_steps_ahead, kernels_of
 from .trees import Nodes, OfTree, nodes_of
 
 
@@ -79,5 +81,11 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
     bodies = Bodies.of(equations)
     if bodies is None or not bodies.alone:
         return None
+    compile_steps_ahead(equations, implicit=True)
+    if (
+        bodies.elements is not None
+    ):  # compiled here, with what exerts their forces, while another process compiles the steps
+        exert_address()
+    ahead.wait_for_steps(kernels_of(bodies, implicit=True))
     nodes = nodes_of(bodies)
     return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)

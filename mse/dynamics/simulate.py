@@ -25,9 +25,8 @@ from ..statics.working_point import WorkingPoint
 from ..validation.arguments import mapping, names, number, shown
 from ..validation.file_access import file_path
 from .accelerations import Equations
-from .charts import JointsOpen, displaced
+from .charts import JointsOpen, StepFailed, displaced
 from .crossings import LEVELS, Watch
-from .explicit import StepFailed, compile_steps_ahead
 from .fast_motions import fastest_motion
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
@@ -40,6 +39,7 @@ from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
 from .start import Given, Hidden, carried, closed, moving, placed, put_along, refuse_bare, settled
+from .steppers import compile_steps_ahead
 from .sticking import Sticking
 from .switches import Switches
 from .trajectory import MotionState, Trajectory
@@ -145,8 +145,7 @@ class Run:
         refuse_unfit(topology)
         self.equations, self.rtol, self.label = equations, rtol, topology.label
         self.topology, self.source = topology, source
-        if method != "implicit":
-            compile_steps_ahead(equations)
+        compile_steps_ahead(equations, implicit=method == "implicit")
         self.here = Evaluation.initial(equations.assembly).measured(self.equations.measure)
         for part in equations.flows:
             part.check(self.here.configuration)

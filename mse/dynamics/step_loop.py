@@ -18,8 +18,7 @@ from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
 from ..validation import arguments
 from .accelerations import Equations
-from .charts import JointsOpen
-from .explicit import StepFailed
+from .charts import JointsOpen, StepFailed
 from .input_forces import InputForces
 from .jumps import Jumps
 from .methods import stepper

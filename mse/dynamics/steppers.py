@@ -7,12 +7,14 @@ from contextlib import suppress
 
 import numpy as np
 
+from ..kernels import ahead
 from ..numerics.precision import NOTHING
 from .accelerations import Equations
-from .bodies import NotElementary
+from .bodies import Bodies, NotElementary
 from .charts import StepFailed
 from .compiled_steps import CompiledSteps
 from .moments import Moment, Step
+from .trees import nodes_of
 
 # rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
 # of it tests/dynamics/test_explicit.py passes.
@@ -37,6 +39,24 @@ def speed_scale(fastest: float, pulled: float, size: float) -> float:
 def idle(pace: float, time: float) -> float:
     """A step (s) that changes nothing at a time (s), where something moves by the size of the system in ``pace`` (s)."""
     return NOTHING * max(min(pace, LONG), abs(time))
+
+
+def compile_steps_ahead(equations: Equations, implicit: bool) -> None:
+    """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
+    kinds = (ahead.IMPLICIT_TREES, ahead.IMPLICIT_LOOPS) if implicit else (ahead.TREES, ahead.LOOPS)
+    bodies = Bodies.of(equations) if ahead.steps_may_be_missing(kinds) else None
+    if bodies is not None and (bodies.alone or not implicit):
+        ahead.compile_steps_ahead(kernels_of(bodies, implicit))
+
+
+def kernels_of(bodies: Bodies, implicit: bool) -> str:
+    """The compiled code that makes steps, see :mod:`mse.kernels.ahead`."""
+    tree = nodes_of(bodies) is not None
+    if implicit:
+        return ahead.IMPLICIT_TREES if tree else ahead.IMPLICIT_LOOPS
+    if not bodies.alone:
+        return ahead.BODIES
+    return ahead.TREES if tree else ahead.ACTING if bodies.acting else ahead.LOOPS
 
 
 class Stepper(ABC):

@@ -143,8 +143,13 @@ def kernel_addresses(kernel, damping, followed) -> tuple[int, int, int]:
     )
 
 
+def exert_arguments() -> tuple:
+    """Arguments of :func:`exert` of the right types, to compile it."""
+    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
+    return acting_arguments(), row, table, stack, table, row, False
+
+
 @lru_cache
 def exert_address() -> int:
     """Where the code of :func:`exert` is."""
-    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
-    return address(exert, (acting_arguments(), row, table, stack, table, row, False))
+    return address(exert, exert_arguments())

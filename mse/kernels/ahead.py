@@ -34,7 +34,10 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _NICENESS = 5
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({!r})"
 
-SEARCH, BEAMS, TREES, LOOPS, BODIES = "search", "beams", "trees", "loops", "bodies"
+SEARCH, BEAMS, TREES, LOOPS, ACTING, BODIES = "search", "beams", "trees", "loops", "acting", "bodies"
+IMPLICIT_TREES, IMPLICIT_LOOPS = "implicit trees", "implicit loops"
+# how many of the kernels that make steps the second process compiles
+_OF_SECOND = {TREES: 1, LOOPS: 1, ACTING: 2, BODIES: 1, IMPLICIT_TREES: 3, IMPLICIT_LOOPS: 3}
 _BEFORE_STEPS = (
     put_joints,
     shift_to_reference,
@@ -42,7 +45,7 @@ _BEFORE_STEPS = (
 _asked: set[str] = set()  # of these, what this process has begun
 _child: subprocess.Popen | None = None
 _kind = ""  # what that compiles
-_ready = False  # whether all that large motions need is known to be on disk
+_ready: set[str] = set()  # kinds of large motions all of whose kernels are known to be on disk
 
 
 def needed(with_beams: bool) -> list[tuple]:
@@ -72,18 +75,30 @@ def needed(with_beams: bool) -> list[tuple]:
 
 
 def steps_of(kind: str) -> list[tuple]:
-    """The kernels that make steps of rigid bodies on joints, the longest one first, and arguments of the right types.
+    """The kernels that make steps of rigid bodies on joints, and arguments of the right types; the second process has the first.
 
-    Trees have one of their own.  Loops have one that makes many steps, by calls of the one that all other bodies use.
+    Trees have one of their own.  Loops have one that makes many steps, by calls of the one that all other bodies use, and of
+    another one where elements are acting.  The first kernel of implicit steps belongs to trees or to loops alone; the next ones
+    have code for each.
     """
     if kind == TREES:
         from .tree_steps import march, march_arguments
 
         return [(march, march_arguments())]
+    if kind == IMPLICIT_TREES:
+        from . import implicit_trees
+
+        return implicit_trees.kernels()
+    if kind == IMPLICIT_LOOPS:
+        from . import implicit_loops
+
+        return implicit_loops.kernels()
+    from .acting import exert, exert_arguments
     from .multibody import run, run_arguments
     from .multibody_steps import march, march_arguments
 
-    return [(run, run_arguments()), (march, march_arguments())][: 2 if kind == LOOPS else 1]
+    kernels = [(run, run_arguments()), (exert, exert_arguments()), (march, march_arguments())]
+    return {BODIES: kernels[:1], LOOPS: kernels[::2], ACTING: kernels}[kind]
 
 
 def compile_ahead(kernels: Collection) -> None:
@@ -98,19 +113,19 @@ def compile_ahead(kernels: Collection) -> None:
             _start(kind)
 
 
-def steps_may_be_missing() -> bool:
-    """Whether a second process could compile something for a first large motion of any kind."""
-    global _ready
-    if not _ready:
-        kernels = [*_BEFORE_STEPS, *(kernel for kind in (TREES, LOOPS) for kernel, _ in steps_of(kind))]
-        _ready = not storable(put_joints) or all(map(on_disk, kernels))
-    return not _ready and _of_use()
+def steps_may_be_missing(kinds: Collection[str]) -> bool:
+    """Whether a second process could compile something for a first large motion of one of these kinds."""
+    if not _ready.issuperset(kinds):
+        kernels = [*_BEFORE_STEPS, *(kernel for kind in kinds for kernel, _ in steps_of(kind))]
+        if not storable(put_joints) or all(map(on_disk, kernels)):
+            _ready.update(kinds)
+    return not _ready.issuperset(kinds) and _of_use()
 
 
 def compile_steps_ahead(kind: str) -> None:
     """Start a second process that compiles the steps of large motions, if this one has to compile something meanwhile."""
-    (steps, _), *shorter = steps_of(kind)
-    here = [*_BEFORE_STEPS, *(kernel for kernel, _ in shorter)]
+    (steps, _), *others = steps_of(kind)
+    here = [*_BEFORE_STEPS, *(kernel for kernel, _ in others)]
     if kind not in _asked and not on_disk(steps) and not all(map(on_disk, here)):
         _asked.add(kind)
         _end()  # what a search needs takes less time, and this process compiles it meanwhile
@@ -120,9 +135,9 @@ def compile_steps_ahead(kind: str) -> None:
 def wait_for_steps(kind: str) -> None:
     """Wait for the second process, if it compiles these steps; should it die before, this process compiles them."""
     if _child is not None and _kind == kind:
-        (steps, _), *shorter = steps_of(kind)
-        with Compiling("large motions", f"kept in {steps._cache.cache_path}"):
-            _compile_missing(shorter)
+        kernels = steps_of(kind)
+        with Compiling("large motions", f"kept in {kernels[0][0]._cache.cache_path}"):
+            _compile(kernels[_OF_SECOND[kind] :])
             _child.wait()
         _end()
 
@@ -167,14 +182,20 @@ def compile_backwards(kind: str) -> None:
     """Run in the second process: compile what is not on disk yet, from the last kernel needed to the first."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it, within a kernel too
-    if kind in (TREES, LOOPS, BODIES):  # for which the first process waits, so that it has the same priority
-        _compile_missing(steps_of(kind)[:1])
+    if kind in _OF_SECOND:  # for which the first process waits, so that it has the same priority
+        _compile(steps_of(kind)[: _OF_SECOND[kind]])
         return
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     if kind == BEAMS:
         _compile_missing(late_parts())  # while the first process compiles the early ones
     _compile_missing(needed(kind == BEAMS))
+
+
+def _compile(kernels: list[tuple]) -> None:
+    """Compile kernels whose code may be on disk for other arguments only."""
+    for kernel, arguments in kernels:
+        compile_for(kernel, arguments)
 
 
 def _compile_missing(kernels: list[tuple]) -> None:

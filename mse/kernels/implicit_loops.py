@@ -9,9 +9,9 @@ import numpy as np
 
 from .acting import FOLLOWING, Acting, acting_arguments
 from .by_address import address, called
-from .implicit_steps import GOOD, NOT_GOOD, arguments, put_stages
+from .implicit_steps import GOOD, NOT_GOOD, arguments, march, put_stages
 from .jit import kept
-from .multibody import Model, Work, put_angles, run_arguments
+from .multibody import Model, Work, put_angles, run, run_arguments
 
 
 class Rooms(NamedTuple):
@@ -35,7 +35,7 @@ class Rooms(NamedTuple):
 
 
 @kept(nogil=True, error_model="numpy", _nrt=False)
-def put_begin(run, model, work, exert, acting, rooms, o, u, v, angles, y, gaps):
+def put_begin(runs, model, work, exert, acting, rooms, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 2,) at the begin of a step, where it is found which rows are independent."""
     n, gaps[0] = v.shape[0], 0.0
     for b in range(o.shape[0]):
@@ -52,27 +52,27 @@ def put_begin(run, model, work, exert, acting, rooms, o, u, v, angles, y, gaps):
     if exert != 0:
         called(exert, (acting, model.gravity, rooms.o, rooms.u, work.motion, rooms.extra, FOLLOWING))
     given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
-    return called(run, (*given, y, 0.0, rooms.weights, 0, 1, False, rooms.slopes, rooms.limits, rooms.gaps))
+    return called(runs, (*given, y, 0.0, rooms.weights, 0, 1, False, rooms.slopes, rooms.limits, rooms.gaps))
 
 
 @kept(nogil=True, error_model="numpy", _nrt=False)
-def put_slopes(run, model, work, exert, acting, rooms, y, out):
+def put_slopes(runs, model, work, exert, acting, rooms, y, out):
     """Slopes (2 n + 2,) at coordinates y; GOOD unless some body has no mass along a motion, or a dead point is near."""
     given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
-    found = called(run, (*given, y, 0.0, rooms.weights, 1, 2, False, rooms.slopes, rooms.limits, rooms.gaps))
+    found = called(runs, (*given, y, 0.0, rooms.weights, 1, 2, False, rooms.slopes, rooms.limits, rooms.gaps))
     for i in range(out.shape[0]):
         out[i] = rooms.slopes[1, i]
     return found
 
 
 @kept(nogil=True, error_model="numpy", _nrt=False)
-def put_poses(run, model, work, exert, acting, rooms, y, o, u, v, angles, gaps):
+def put_poses(runs, model, work, exert, acting, rooms, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y, with constraints restored, so that velocities in y change, too."""
     n = v.shape[0]
     for r in range(rooms.loose.shape[0]):
         rooms.loose[r] = rooms.independent[r]
     given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.loose
-    found = called(run, (*given, y, 0.0, rooms.weights, 0, 0, True, rooms.slopes, rooms.limits, rooms.gaps))
+    found = called(runs, (*given, y, 0.0, rooms.weights, 0, 0, True, rooms.slopes, rooms.limits, rooms.gaps))
     gaps[0], gaps[1] = rooms.gaps[0], rooms.gaps[1]
     if found != GOOD or not rooms.gaps[2] <= rooms.limits[5]:
         return NOT_GOOD
@@ -88,7 +88,7 @@ def put_poses(run, model, work, exert, acting, rooms, y, o, u, v, angles, gaps):
 
 
 def given(
-    run: int, model: Model, work: Work, exerting: tuple[int, Acting], limits: np.ndarray, angles: int, rows: int
+    runs: int, model: Model, work: Work, exerting: tuple[int, Acting], limits: np.ndarray, angles: int, rows: int
 ) -> tuple:
     """What these kernels are given of bodies, of which so many angles are followed and so many rows hold."""
     n, bodies = len(work.terms), len(work.o)
@@ -96,18 +96,23 @@ def given(
         np.zeros((bodies, 3)), np.zeros((bodies, 3, 3)), np.zeros(angles), np.zeros(n + 2), np.ones(rows, dtype=bool),
         np.ones(rows, dtype=bool), limits, np.zeros(4), np.zeros((2, 2)), np.zeros((2, 2 * n + 2)),
     )  # fmt: skip
-    return run, model, work, *exerting, rooms
+    return runs, model, work, *exerting, rooms
+
+
+def kernels() -> list[tuple]:
+    """All kernels of such steps, and arguments of the right types."""
+    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
+    model, work = run_arguments()[:2]
+    own = given(0, model, work, (0, acting_arguments()), row, 0, 0)
+    stages, steps = arguments(own)
+    return [
+        (put_slopes, (*own, row, row)), (run, run_arguments()), (put_stages, stages), (march, steps),
+        (put_begin, (*own, table, stack, row, row, row, row)), (put_poses, (*own, row, table, stack, row, row, row)),
+    ]  # fmt: skip
 
 
 @lru_cache
 def addresses() -> tuple[int, int, int, int]:
-    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of these kernels."""
-    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
-    model, work = run_arguments()[:2]
-    own = given(0, model, work, (0, acting_arguments()), row, 0, 0)
-    return (
-        address(put_stages, arguments(own)[0]),
-        address(put_begin, (*own, table, stack, row, row, row, row)),
-        address(put_slopes, (*own, row, row)),
-        address(put_poses, (*own, row, table, stack, row, row, row)),
-    )
+    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of the kernels of this module."""
+    slopes, _, stages, _, begin, poses = (address(*one) for one in kernels())
+    return stages, begin, slopes, poses

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from .by_address import address
-from .implicit_steps import GOOD, NOT_GOOD, arguments, put_stages
+from .implicit_steps import GOOD, NOT_GOOD, arguments, march, put_stages
 from .jit import kept
 from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, Tree, accelerate, place
@@ -48,15 +48,20 @@ def given(tree: Tree, rows: np.ndarray, size: int) -> tuple:
     return tree, rows, np.zeros(len(tree.nodes)), np.zeros(size)
 
 
-@lru_cache
-def addresses() -> tuple[int, int, int, int]:
-    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of these kernels."""
+def kernels() -> list[tuple]:
+    """All kernels of such steps, and arguments of the right types; that of slopes is the longest of this module."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     numbers = np.zeros((0, 0), dtype=int)
     own = given(Tree(row, numbers, stack, table, table, stack, table, numbers, table), table, 0)
-    return (
-        address(put_stages, arguments(own)[0]),
-        address(put_begin, (*own, table, stack, row, row, row, row)),
-        address(put_slopes, (*own, row, row)),
-        address(put_poses, (*own, row, table, stack, row, row, row)),
-    )
+    stages, steps = arguments(own)
+    return [
+        (put_slopes, (*own, row, row)), (put_stages, stages), (march, steps),
+        (put_begin, (*own, table, stack, row, row, row, row)), (put_poses, (*own, row, table, stack, row, row, row)),
+    ]  # fmt: skip
+
+
+@lru_cache
+def addresses() -> tuple[int, int, int, int]:
+    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of the kernels of this module."""
+    slopes, stages, _, begin, poses = (address(*one) for one in kernels())
+    return stages, begin, slopes, poses

@@ -160,7 +160,7 @@ def started(monkeypatch):
     """The commands of processes that would be started on a machine without compiled code."""
     monkeypatch.setattr(ahead, "_asked", set())
     monkeypatch.setattr(ahead, "_child", None)
-    monkeypatch.setattr(ahead, "_ready", False)
+    monkeypatch.setattr(ahead, "_ready", set())
     monkeypatch.setattr(ahead, "on_disk", lambda kernel: False)
     monkeypatch.setattr(ahead, "storable", lambda kernel: True)
     monkeypatch.setattr(ahead.sys, "executable", "/usr/bin/python3.12")
@@ -235,7 +235,7 @@ def test_the_topology_of_a_system_asks_for_it(started):
 
 
 def pendulum(kind: str, inertia: float = 0.01) -> mse.MSystem:
-    """A body on a hinge, which is a tree; a rod makes it a loop; a ball joint with springs makes steps of a third kind."""
+    """A body on a hinge is a tree, a rod makes it a loop, and a bushing acts; a ball joint with springs has forces in Python."""
     system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=inertia, at=mse.Pose.dx(0.5)))
     ball = mse.Spherical("hinge", stiffness=(1e2,) * 3)
@@ -244,10 +244,12 @@ def pendulum(kind: str, inertia: float = 0.01) -> mse.MSystem:
     system.clamp(body.frame(0), hinge.frame(0), mse.Pose.dx(-0.5))
     if kind == "loops":
         system.add(mse.Rod("rod", length=0.5), between=(body, system.ground))
+    if kind == "acting":
+        system.add(mse.Bushing("rubber", stiffness=1e2), between=(body, system.ground @ mse.Pose.dx(0.5)))
     return system
 
 
-@pytest.mark.parametrize("kind", ["trees", "loops", "bodies"])
+@pytest.mark.parametrize("kind", ["trees", "loops", "acting", "bodies"])
 def test_a_large_motion_asks_for_its_steps_and_waits_for_them(started, monkeypatch, kind):
     waited = []
     monkeypatch.setattr(Recorder, "wait", lambda self: waited.append(self.returncode))
@@ -260,9 +262,11 @@ def test_a_large_motion_asks_for_its_steps_and_waits_for_them(started, monkeypat
     assert waited[:2] == [-9, None] and ahead._child is None
 
 
-def test_an_implicit_motion_does_not_ask_for_explicit_steps(started):
-    pendulum("trees").simulate(duration=0.01, dt=0.01, method="implicit")
-    assert len(started) == 1
+@pytest.mark.parametrize("kind", ["trees", "loops"])
+def test_an_implicit_motion_asks_for_steps_of_its_own(started, kind):
+    pendulum(kind).simulate(duration=0.01, dt=0.01, method="implicit")
+    commands = [command[-1].rpartition("; ")[2] for command in started]
+    assert commands == ["compile_backwards('search')", f"compile_backwards('implicit {kind}')"]
 
 
 @pytest.mark.parametrize(("kind", "asked"), [("trees", 0), ("loops", 1), ("bodies", 0)])
@@ -319,7 +323,7 @@ def moved(cache, kind: str, *, dies: bool = False, allowed: bool = True):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "steps"), [("trees", "march"), ("bodies", "run")])
+@pytest.mark.parametrize(("kind", "steps"), [("trees", "march"), ("acting", "exert"), ("bodies", "run")])
 def test_motions_are_the_same_whoever_compiles_their_steps(tmp_path, kind, steps):
     beside, names, ended = moved(tmp_path / "beside", kind)
     assert steps not in names and ended == [0]
