@@ -70,6 +70,19 @@ if {loop}:
 system.simulate(duration=1.0, dt=0.1, initial={{"hinge0.angle'": 1.0}})
 print(time.perf_counter() - start)
 """
+WIRES = """
+import time
+start = time.perf_counter()
+import mse
+from mse import Pose
+system = mse.MSystem("stage", gravity=(0, 0, -9.81))
+stage = system.add(mse.RigidBody("stage", mass=5.0, inertia=(0.1, 0.12, 0.15), at=Pose.dz(-0.5)))
+for k, (x, y) in enumerate(((0.15, 0.1), (0.15, -0.1), (-0.15, 0.1), (-0.15, -0.1))):
+    wire = mse.Wire(f"wire{{k}}", length=0.4999, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3)
+    system.add(wire, between=(system.ground @ Pose.dxdydz(x, y, 0.0), stage @ Pose.dxdydz(x, y, 0.0)))
+system.simulate(duration=0.1, dt=0.01, initial={{"stage": Pose.dxdydz(0.05, 0.0, -0.5)}}, method={method!r})
+print(time.perf_counter() - start)
+"""
 
 
 def alone(program: str, cache: str, ahead: bool = True) -> float:
@@ -99,6 +112,8 @@ def rows(quick: bool) -> Iterator[Row]:
         (48, BLADE, "blade's response"),
         (3, MOTION.format(loop=False), "large motion of a chain"),
         (3, MOTION.format(loop=True), "large motion of a loop"),
+        (4, WIRES.format(method="explicit"), "large motion on wires"),
+        (4, WIRES.format(method="implicit"), "the same by implicit steps"),
     ):
         with tempfile.TemporaryDirectory() as cache:
             yield Row(f"first use: {task}, cache empty, one process", size, alone(program, cache, ahead=False))

@@ -141,17 +141,19 @@ def _put_factors(radau, room, h):
             for j in range(n):
                 a[i, j] = s * ((s if i == j else 0.0) - room.by_v[i, j]) - room.by_x[i, j]
         for k in range(n):
-            p = k
-            for i in range(k + 1, n):
-                if abs(a[i, k]) > abs(a[p, k]):
-                    p = i
+            p, most = k, 0.0
+            for i in range(k, n):
+                size = abs(a[i, k].real) + abs(a[i, k].imag)
+                if size > most:
+                    p, most = i, size
             pivots[k] = p
             for j in range(n):
                 x = a[k, j]
                 a[k, j] = a[p, j]
                 a[p, j] = x
+            inverse = 1.0 / a[k, k]
             for i in range(k + 1, n):
-                x = a[i, k] / a[k, k]
+                x = a[i, k] * inverse
                 a[i, k] = x
                 if x != 0.0:
                     for j in range(k + 1, n):
