@@ -18,7 +18,7 @@ from .bodies import Bodies, NotElementary
 from .compiled_steps import CompiledSteps
 from .loops import OfBodies
 from .moments import Moment
-from .steppers import compile_steps_ahead, kernels_of
+from .steppers import kernels_of
 from .trees import Nodes, OfTree, nodes_of
 
 
@@ -81,11 +81,11 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
     bodies = Bodies.of(equations)
     if bodies is None or not bodies.alone:
         return None
-    compile_steps_ahead(equations, implicit=True)
-    if (
-        bodies.elements is not None
-    ):  # compiled here, with what exerts their forces, while another process compiles the steps
+    kind = kernels_of(bodies, implicit=True)
+    ahead.compile_steps_ahead(kind)
+    # what acts is compiled here, with what exerts its forces, while another process compiles the steps
+    if bodies.elements is not None:
         exert_address()
-    ahead.wait_for_steps(kernels_of(bodies, implicit=True))
+    ahead.wait_for_steps(kind)
     nodes = nodes_of(bodies)
     return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)

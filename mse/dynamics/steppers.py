@@ -43,8 +43,7 @@ def idle(pace: float, time: float) -> float:
 
 def compile_steps_ahead(equations: Equations, implicit: bool) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
-    kinds = (ahead.IMPLICIT_TREES, ahead.IMPLICIT_LOOPS) if implicit else (ahead.TREES, ahead.LOOPS)
-    bodies = Bodies.of(equations) if ahead.steps_may_be_missing(kinds) else None
+    bodies = Bodies.of(equations) if ahead.may_begin_early() else None
     if bodies is not None and (bodies.alone or not implicit):
         ahead.compile_steps_ahead(kernels_of(bodies, implicit))
 

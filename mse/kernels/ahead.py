@@ -45,7 +45,6 @@ _BEFORE_STEPS = (
 _asked: set[str] = set()  # of these, what this process has begun
 _child: subprocess.Popen | None = None
 _kind = ""  # what that compiles
-_ready: set[str] = set()  # kinds of large motions all of whose kernels are known to be on disk
 
 
 def needed(with_beams: bool) -> list[tuple]:
@@ -113,20 +112,17 @@ def compile_ahead(kernels: Collection) -> None:
             _start(kind)
 
 
-def steps_may_be_missing(kinds: Collection[str]) -> bool:
-    """Whether a second process could compile something for a first large motion of one of these kinds."""
-    if not _ready.issuperset(kinds):
-        kernels = [*_BEFORE_STEPS, *(kernel for kind in kinds for kernel, _ in steps_of(kind))]
-        if not storable(put_joints) or all(map(on_disk, kernels)):
-            _ready.update(kinds)
-    return not _ready.issuperset(kinds) and _of_use()
+def may_begin_early() -> bool:
+    """Whether a second process could compile the steps of a large motion while this one compiles what comes before them."""
+    return not all(map(on_disk, _BEFORE_STEPS)) and storable(put_joints) and _of_use()
 
 
 def compile_steps_ahead(kind: str) -> None:
     """Start a second process that compiles the steps of large motions, if this one has to compile something meanwhile."""
-    (steps, _), *others = steps_of(kind)
-    here = [*_BEFORE_STEPS, *(kernel for kernel, _ in others)]
-    if kind not in _asked and not on_disk(steps) and not all(map(on_disk, here)):
+    kernels = [kernel for kernel, _ in steps_of(kind)]
+    here = [*_BEFORE_STEPS, *kernels[_OF_SECOND[kind] :]]
+    useful = not on_disk(kernels[0]) and not all(map(on_disk, here)) and storable(put_joints) and _of_use()
+    if kind not in _asked and useful:
         _asked.add(kind)
         _end()  # what a search needs takes less time, and this process compiles it meanwhile
         _start(kind)

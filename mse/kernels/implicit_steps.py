@@ -133,7 +133,7 @@ def _differentiated(own, radau, room, speed):
 
 @bare_part
 def _put_factors(radau, room, h):
-    """Factors of the matrices of a step h, rows exchanged."""
+    """Factors of the matrices of a step h, rows exchanged, with inverses of the pivots in their places."""
     n = room.by_x.shape[0]
     for which in range(2):
         a, pivots, s = room.factors[which], room.pivots[which], radau.values[which] / h
@@ -158,6 +158,7 @@ def _put_factors(radau, room, h):
                 if x != 0.0:
                     for j in range(k + 1, n):
                         a[i, j] -= x * a[k, j]
+            a[k, k] = inverse
 
 
 @bare_part
@@ -181,9 +182,10 @@ def _solve(radau, room, h, which):
         y = v[k]
         for j in range(k + 1, n):
             y -= factors[k, j] * v[j]
-        v[k] = y / factors[k, k]
+        v[k] = y * factors[k, k]
+    inverse = 1.0 / s
     for i in range(n):
-        x[i] = (x[i] + v[i]) / s
+        x[i] = (x[i] + v[i]) * inverse
 
 
 @bare_part

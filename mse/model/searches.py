@@ -288,7 +288,7 @@ class Searches:
             ``"explicit"`` steps are of order 8 and fast where nothing is stiff; ``"implicit"`` ones are of order 5 and as long as
             accuracy lets them, however stiff elements are: vibrations that they do not resolve die out.  If left out, they are
             implicit where inertia couples bodies, as that of beams and flexible bodies does, where stiffness or damping acts on
-            what has no mass, and where a very fast motion dies out or is at rest; ``motion.notes`` says so.
+            what has no mass, and where a fast motion dies out or is at rest; ``motion.notes`` says so.
         record : path, optional
             File ``run.npy`` to which outputs are written as the motion goes, bit for bit as without recording.  If it is
             there already, the same call goes on from its last step, whatever ended it.  :func:`mse.read_recording` reads it at

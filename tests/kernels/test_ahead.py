@@ -160,7 +160,6 @@ def started(monkeypatch):
     """The commands of processes that would be started on a machine without compiled code."""
     monkeypatch.setattr(ahead, "_asked", set())
     monkeypatch.setattr(ahead, "_child", None)
-    monkeypatch.setattr(ahead, "_ready", set())
     monkeypatch.setattr(ahead, "on_disk", lambda kernel: False)
     monkeypatch.setattr(ahead, "storable", lambda kernel: True)
     monkeypatch.setattr(ahead.sys, "executable", "/usr/bin/python3.12")
