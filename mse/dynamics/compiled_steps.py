@@ -201,6 +201,8 @@ class _Between:
         self._put = None if kept is None else steps.between(passed, s, kept, begin)
 
     def __call__(self, t: float) -> Moment:
+        if t == self._begin.time:
+            return self._begin
         steps, s, sampled, came = self._steps, self._s, self._steps.sampled(np.array([t]), self._begin.v), 0
         if self._put is None:
             # made once more, as a step that is not asked for moments may have no interpolation

@@ -151,7 +151,8 @@ def _put_factors(radau, room, h):
                 x = a[k, j]
                 a[k, j] = a[p, j]
                 a[p, j] = x
-            inverse = 1.0 / a[k, k]
+            # numba's complex numbers raise an error where others become infinite
+            inverse = 1.0 / a[k, k] if most > 0.0 else complex(np.nan, np.nan)
             for i in range(k + 1, n):
                 x = a[i, k] * inverse
                 a[i, k] = x

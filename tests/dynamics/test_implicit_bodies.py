@@ -106,3 +106,12 @@ def test_angles_count_whole_turns():
     start = {"hinge.angle": 40.0}
     motion = s.simulate(duration=2.0, dt=1.0, initial=start, method="implicit", rtol=1e-10, progress=False)
     np.testing.assert_allclose(motion["hinge.angle"], 40.0 * np.cos(motion.time), atol=1e-6)
+
+
+def test_moments_at_the_begin_of_a_step_are_known():
+    """A transition matrix asks for both ends of each step."""
+    one, two = (
+        moved(book.trolley(), {"phi1.angle": 1.6}, rtol=rtol, method=method).transition_matrix(0.0, 0.2).matrix
+        for method, rtol in (("implicit", 1e-8), ("explicit", 1e-10))
+    )
+    np.testing.assert_allclose(one, two, atol=1e-6 * np.abs(two).max())
