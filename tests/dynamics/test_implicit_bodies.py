@@ -115,3 +115,31 @@ def test_moments_at_the_begin_of_a_step_are_known():
         for method, rtol in (("implicit", 1e-8), ("explicit", 1e-10))
     )
     np.testing.assert_allclose(one, two, atol=1e-6 * np.abs(two).max())
+
+
+def test_a_strong_damper_between_a_light_and_a_heavy_body_takes_few_steps():
+    """Slopes by velocities are no symmetric matrix then: rates of both become those of their momentum in 0.1 us."""
+    s = mse.MSystem("pair", gravity=(0, 0, 0))
+    heavy = s.add(mse.RigidBody("heavy", mass=1.0, inertia=0.1))
+    light = s.add(mse.RigidBody("light", mass=1e-3, inertia=1e-4))
+    s.add(mse.Prismatic("rail", axis=(1, 0, 0), stiffness=1.001), between=(heavy, s.ground))
+    s.add(mse.Prismatic("slide", axis=(1, 0, 0), damping=1e4), between=(light, heavy))
+    start = {"rail.displacement": 0.1}
+    motion = s.simulate(duration=1.0, dt=0.5, initial=start, method="implicit", rtol=1e-8, progress=False)
+    np.testing.assert_allclose(motion["rail.displacement"], 0.1 * np.cos(motion.time), atol=1e-8)
+    assert motion.steps < 60 and motion.evaluations < 25 * motion.steps
+
+
+def test_a_wire_remembers_how_often_it_was_twisted():
+    s = mse.MSystem("torsion", gravity=(0, 0, -9.81))
+    bob = s.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(-0.5)))
+    wire = mse.Wire("wire", length=0.5, radius=1e-3, young_modulus=2e11, poisson_ratio=0.3)
+    s.add(wire, between=(s.ground, bob))
+    start = {"bob'": [0, 0, 0, 0, 0, 80.0]}
+    one, two = (
+        run(s, duration=0.7, dt=0.1, initial=start, method=method, rtol=rtol)
+        for method, rtol in (("implicit", 1e-8), ("explicit", 1e-10))
+    )
+    stored = two.energy["elastic"]
+    assert stored.max() > 20.0
+    np.testing.assert_allclose(one.energy["elastic"], stored, atol=1e-4)
