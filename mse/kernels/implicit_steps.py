@@ -334,7 +334,7 @@ def _change(radau, error, iterations):
 
 @bare_part
 def _begun(own, radau, room, passed, s):
-    """Whether the slopes of accelerations at the begin of a step are found, and its least and greatest lengths (s)."""
+    """Whether a step may begin, the speed (m/s) that it is measured by, and its least and its greatest length (s)."""
     n, time = radau.metric.shape[0], passed.time[s]
     start = passed.o[s], passed.u[s], passed.v[s], passed.angles[s]
     called(own.begin, (*own.given, *start, room.y, room.gaps))
@@ -382,11 +382,11 @@ def _taken(own, radau, room, first, lengths, speed, to):
 @bare_part
 def _put_samples(own, radau, room, passed, s, sampled, m):
     """Moments from the number m on within a step; the number of the one that follows, and REACHED or FAILED if one is missing."""
-    y = room.end
     for k in range(3):
         for i in range(room.z.shape[1]):
             room.whole[k, i] = room.z[k, i]
     while m < sampled.time.shape[0] and sampled.time[m] <= passed.time[s + 1]:
+        y = room.end
         if sampled.time[m] < passed.time[s + 1]:
             part, y = (sampled.time[m] - passed.time[s]) / passed.made[s], room.inside
             if called(own.stages, (own, radau, room, passed.made[s], part, False)) == 0:
@@ -437,11 +437,5 @@ def arguments(given: tuple) -> tuple:
     radau = Radau(row, table, row, np.zeros(0, dtype=complex), pairs, pairs, row, row, row, row)
     room = Stages(*[row] * 6, *[table] * 5, triples, np.zeros((0, 0), dtype=int), triples, row)
     passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
-    return (own, radau, room, 0.0, 0.0, False), (
-        own,
-        radau,
-        room,
-        passed,
-        0.0,
-        Sampled(row, stack, blocks, table, table, row),
-    )
+    sampled = Sampled(row, stack, blocks, table, table, row)
+    return (own, radau, room, 0.0, 0.0, False), (own, radau, room, passed, 0.0, sampled)

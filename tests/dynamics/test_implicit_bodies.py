@@ -143,3 +143,12 @@ def test_a_wire_remembers_how_often_it_was_twisted():
     stored = two.energy["elastic"]
     assert stored.max() > 20.0
     np.testing.assert_allclose(one.energy["elastic"], stored, atol=1e-4)
+
+
+def test_a_sample_at_the_end_of_a_step_is_that_end_behind_another_one_in_it():
+    motion = moved(book.trolley(), {"phi1.angle": 1.6}, rtol=1e-6, duration=1.0, dt=1.0)
+    begin, end = motion._begins[3], motion._begins[4]
+    stepper = implicit.ImplicitStepper(motion._equations, 1e-6, 1.0)
+    step = stepper.leap(begin, np.array([0.5 * (begin.time + end.time), end.time]))
+    found = step.at(end.time)
+    assert np.array_equal(found.state.o, end.state.o) and np.array_equal(found.v, end.v)
