@@ -6,12 +6,14 @@ Three stages are solved together by Newton's method; its matrices are dynamic st
 be singular where stiffness or damping holds what has no mass, and fast vibrations that no step resolves die out.  The
 multipliers m, zero but for errors, keep positions on the constraints whose slopes are G (C. W. Gear, B. Leimkuhler and
 G. K. Gupta, J. Comput. Appl. Math. 12 (1985) 77).  Method, error estimate and control are those of RADAU5 (E. Hairer and
-G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8).  Moments between are ends of shorter steps, which have the
-order of the method; the polynomial of the whole step, where they begin, is of order 3.
+G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8).  Moments between are on
+polynomials through the end of half the step, which keep the order of the method; those of RADAU5 are of order 3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -40,9 +42,18 @@ def _method() -> tuple[np.ndarray, ...]:
     return nodes, inverse, weights[2], values[order], vectors[:, order]
 
 
+def _between() -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (6, 6) of polynomials: from values and slopes at 0, 1/2 and 1; of integrals from values at six stages."""
+    powers, at = np.arange(6), np.array([0.0, 0.5, 1.0])[:, None]
+    slopes = powers * at ** np.maximum(powers - 1, 0)
+    stages = np.concatenate([0.5 * _NODES, _NODES])[:, None]
+    return np.linalg.inv(np.vstack([at**powers, slopes])), np.linalg.inv(stages**powers) / (powers[:, None] + 1.0)
+
+
 _NODES, _INVERSE, _WEIGHTS, _VALUES, _VECTORS = _method()
 _BACK = np.linalg.inv(_VECTORS)
 _REAL = float(_VALUES[0].real)
+_THROUGH, _WORKS = _between()
 _ROOT = np.sqrt(6.0)
 _ERROR = np.array([-13.0 - 7.0 * _ROOT, -13.0 + 7.0 * _ROOT, -1.0]) / 3.0  # RADAU5's, times the real eigenvalue
 # RADAU5's numbers: the estimate is of order 3, so its tolerance follows from the one of the steps, of order 5; factors on steps
@@ -53,6 +64,9 @@ _ORDER = 4.0  # of the estimate
 # Of the size of a system, and of its speed: by how much compiled code changes positions and velocities to differentiate
 # accelerations.  With a tenth and ten times of it tests/dynamics/test_implicit_bodies.py passes.
 _NUDGE = 1e-7
+# Times rtol, of the size of a system: the part of positions within a step that the velocity at its begin contributes is at most a
+# seventieth of it.  With a tenth and ten times of it tests/dynamics/test_implicit.py passes.
+_SMOOTH = 100.0
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
 
 
@@ -157,7 +171,7 @@ class _Steps:
                 h, follows = self._shorter(h, max(_LEAST, change) if change < 1.0 else _LEAST), 1.0
                 continue
             try:
-                end = self._settled(stages, h)
+                end = self._settled(stages.x[2], stages.v[2], h)
             except ModelError:  # a shorter step may be nearer to where joints close
                 if h <= self._shortest:
                     raise
@@ -167,16 +181,16 @@ class _Steps:
             if apart <= 1.0:
                 break
             h, follows = self._shorter(h, max(_LEAST, _SAFE * apart ** (-1.0 / _ORDER))), 1.0
-        moment = self._moment(end, stages, h, h * min(follows, change))
+        moment = self._moment(end, h, h * (_WEIGHTS @ stages.powers), h * min(follows, change))
+        within = _Within(self, stages, h)
 
         def at(t: float) -> Moment:
             if t in (begin.time, moment.time):
                 return begin if t == begin.time else moment
-            part = t - begin.time
-            own = self._solved(part, (stages, part / h))
-            if own is None:
+            found = within(t - begin.time)
+            if found is None:
                 raise no_moment(equations.topology.label, t, begin.time, moment.time)
-            return self._moment(self._settled(own, part), own, part, None)
+            return found
 
         return Step(begin, moment, at, self._evaluations)
 
@@ -193,16 +207,17 @@ class _Steps:
             raise StepFailed
         return factor * h
 
-    def _moment(self, end: Settled, stages: _Stages, h: float, step: float | None) -> Moment:
+    def _moment(self, end: Settled, h: float, works: np.ndarray, step: float | None) -> Moment:
+        """The moment a time h (s) behind the begin, up to which dampers and other forces did works (2,)."""
         b = self._begin
-        damped, driven = (np.array([b.damped, b.driven]) + h * (_WEIGHTS @ stages.powers)).tolist()
+        damped, driven = (np.array([b.damped, b.driven]) + works).tolist()
         e, v, t = self._equations, end.v, b.time + h
         if e.hidden:  # rates that stages know to a lower order
             v = differentiated(e, e.evaluation(end.state, t), v, t)
         return Moment(t, end.state, v, damped, driven, step, b if step is None else None)
 
-    def _settled(self, stages: _Stages, h: float) -> Settled:
-        y = np.concatenate([stages.x[2], stages.v[2]]) / np.tile(self._metric, 2)
+    def _settled(self, x: np.ndarray, v: np.ndarray, h: float) -> Settled:
+        y = np.concatenate([x, v]) / np.tile(self._metric, 2)
         return Chart(self._equations, self._begin.state).settled(np.append(y, [0.0, 0.0]), self._begin.time + h)
 
     # -- Newton's method --------------------------------------------------------------------------------------
@@ -262,6 +277,8 @@ class _Steps:
         through = ends[:, None] ** powers @ np.linalg.inv(places[:, None] ** powers)
         inside = ends[:, None] ** powers[:3] @ np.linalg.inv(_NODES[:, None] ** powers[:3])
         x, v = through[:, 1:] @ stages.x, through @ np.vstack([self._v, stages.v])
+        # at the begin, what has no mass may have had any velocity
+        v = np.where(self._free, v, inside @ stages.v)
         return x, v, inside @ stages.velocity, inside @ stages.position
 
     def _left(self, times: np.ndarray, rates: np.ndarray, y: Unknowns) -> tuple[Unknowns, np.ndarray]:
@@ -283,13 +300,28 @@ class _Steps:
                 moved = (e.inputs.rates(t) / m.lengths)[m.chosen]
                 off[k] -= moved
                 driven[k] -= float(y.velocity[k] @ moved)
-        flow = y.v + np.einsum("kij,ki->kj", rows[:, : len(held)], y.position)
-        for own, out in zip(x[:, : self._bodies], flow[:, : self._bodies], strict=True):
-            for turn, w in zip(own.reshape(-1, 6)[:, 3:], out.reshape(-1, 6)[:, 3:], strict=True):
-                w[:] = inverse_left_jacobian(turn) @ w
+        flow = self._rates(y.x, y.v + np.einsum("kij,ki->kj", rows[:, : len(held)], y.position))
         pull = np.einsum("kij,kj->ki", mass, rates[:, n:] / metric) - force
         pull = pull / metric + np.einsum("kij,ki->kj", rows, y.velocity)
         return Unknowns(rates[:, :n] - flow, pull, gap, off), np.stack([damped, driven], axis=1)
+
+    def _rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Rates (k, n) of coordinates at coordinates and velocities (k, n), in place of the latter."""
+        for turn, w in self._turns(x, v):
+            w[:] = inverse_left_jacobian(turn) @ w
+        return v
+
+    def _velocities(self, x: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Velocities (k, n) at coordinates and rates (k, n), in place of the latter."""
+        for turn, w in self._turns(x, rates):
+            w[:] = np.linalg.solve(inverse_left_jacobian(turn), w)
+        return rates
+
+    def _turns(self, x: np.ndarray, v: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Turns (rad) of bodies among coordinates (k, n), each with its place among velocities (k, n)."""
+        turns = (x / self._metric)[:, : self._bodies].reshape(-1, 6)[:, 3:]
+        for own, out in zip(turns.reshape(len(x), -1, 3), v[:, : self._bodies], strict=True):
+            yield from zip(own, out.reshape(-1, 6)[:, 3:], strict=True)
 
     def _error(self, stages: _Stages, h: float, repeated: bool) -> float:
         """The error of a step in tolerances, as RADAU5 estimates it; filtered once more where a step is ``repeated``."""
@@ -309,3 +341,43 @@ class _Steps:
         left, _ = self._left(np.array([self._begin.time]), rates[None], Unknowns(*(z[None] for z in none)))
         again = solve(-left.x[0], -left.v[0], no_gap, no_slip)
         return self._measured(again.x, again.v, h)
+
+
+class _Within:
+    """Moments within a step, with the order of the method.
+
+    Positions are polynomials of degree 5 through positions and velocities at both ends and in the middle, where half of the step
+    ends.  Where the velocity at the begin dies out within the step, or there is no middle, each moment is the end of a shorter
+    step.
+    """
+
+    def __init__(self, steps: _Steps, stages: _Stages, h: float):
+        self._steps, self._stages, self._h = steps, stages, h
+
+    @cached_property
+    def _polynomials(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Coefficients of positions (6, n), from the constant ones on, and of works (6, 2) from the linear ones on."""
+        s, h, whole = self._steps, self._h, self._stages
+        half = s._solved(0.5 * h, (whole, 0.5))
+        if half is None:
+            return None
+        x = np.stack([np.zeros_like(s._v), half.x[2], whole.x[2]])
+        rates = s._rates(x, np.stack([s._v, half.v[2], whole.v[2]]))
+        positions = _THROUGH @ np.concatenate([x, h * rates])
+        # what the velocity at the begin contributes beside the other five
+        if not np.abs(positions[5]).max(initial=0.0) <= _SMOOTH * s._tolerance * s._size:
+            return None
+        return positions, h * (_WORKS @ np.concatenate([half.powers, whole.powers]))
+
+    def __call__(self, time: float) -> Moment | None:
+        """The moment a time (s) behind the begin; None where none is found."""
+        s, part, powers = self._steps, time / self._h, np.arange(6)
+        if self._polynomials is None:
+            own = s._solved(time, (self._stages, part))
+            if own is None:
+                return None
+            return s._moment(s._settled(own.x[2], own.v[2], time), time, time * (_WEIGHTS @ own.powers), None)
+        positions, works = self._polynomials
+        x, rates = part**powers @ positions, powers[1:] * part ** powers[:-1] @ positions[1:] / self._h
+        (v,) = s._velocities(x[None], rates[None])
+        return s._moment(s._settled(x, v, time), time, part ** (powers + 1) @ works, None)

@@ -37,6 +37,27 @@ def test_a_point_without_mass_between_spring_and_damper():
     assert np.abs(motion.energy["unaccounted"]).max() < 1e-7
 
 
+def count_solved(monkeypatch):
+    """The lengths (s) of all steps and parts of steps whose stages are asked for from now on."""
+    asked, solved = [], implicit._Steps._solved
+    monkeypatch.setattr(implicit._Steps, "_solved", lambda self, h, like: asked.append(h) or solved(self, h, like))
+    return asked
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_many_samples_cost_half_a_step_more(monkeypatch, factor):
+    monkeypatch.setattr(implicit, "_SMOOTH", factor * implicit._SMOOTH)
+    asked = count_solved(monkeypatch)
+    motion = in_series().simulate(duration=1.0, dt=1e-3, initial={"body'": (1, 0, 0, 0, 0, 0)}, rtol=1e-8)
+    rates = np.array([[0, 1, 0], [0, 0, -50], [0, 1, -100 / 7]])
+    exact = np.array([expm(rates * t) @ [0, 1, 0] for t in motion.time])
+    np.testing.assert_allclose(motion["spring.displacement"], exact[:, 2], atol=1e-9)
+    np.testing.assert_allclose(motion["spring.displacement"] + motion["damper.displacement"], exact[:, 0], atol=1e-9)
+    np.testing.assert_allclose(motion.velocities("body.center")[:, 0], exact[:, 1], atol=2e-8)
+    assert np.abs(motion.energy["unaccounted"]).max() < 2e-7
+    assert motion.steps < len(motion.time) / 4 and (factor < 1.0 or len(asked) < 2.5 * motion.steps)
+
+
 @pytest.mark.slow
 def test_steps_are_of_order_five(monkeypatch):
     monkeypatch.setattr(implicit, "_ITERATIONS", 50)
@@ -49,7 +70,7 @@ def test_steps_are_of_order_five(monkeypatch):
         for _ in range(count):
             steps = implicit._Steps(equations, 1e-11, moment)
             stages = steps._solved(h, None)
-            moment = steps._moment(steps._settled(stages, h), stages, h, None)
+            moment = steps._moment(steps._settled(stages.x[2], stages.v[2], h), h, np.zeros(2), None)
         errors.append(abs(moment.state.o[1, 0]))
     assert 4.5 < np.log2(errors[0] / errors[1]) < 5.6
 
