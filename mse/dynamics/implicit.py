@@ -61,9 +61,6 @@ _ESTIMATED, _POWER = 0.1, 2.0 / 3.0
 _SAFE, _LEAST, _MOST = 0.9, 0.2, 8.0
 _ITERATIONS, _END = 10, 0.03  # of Newton's method, and the change in tolerances of the estimate at which RADAU5 ends it
 _ORDER = 4.0  # of the estimate
-# Of the size of a system, and of its speed: by how much compiled code changes positions and velocities to differentiate
-# accelerations.  With a tenth and ten times of it tests/dynamics/test_implicit_bodies.py passes.
-_NUDGE = 1e-7
 # Times rtol, of the size of a system: the part of positions within a step that the velocity at its begin contributes is at most a
 # seventieth of it.  With a tenth and ten times of it tests/dynamics/test_implicit.py passes.
 _SMOOTH = 100.0
@@ -96,7 +93,7 @@ class ImplicitStepper(Stepper):
         super().__init__(equations, rtol, until)
         # compiled code knows no motions without mass
         if not (equations.massless or equations.undecided or equations.hidden):
-            limits = [rtol, equations.measure.size, *_judged(rtol), _END, NOTHING, TURN, AT_REST, LONG, _NUDGE]
+            limits = [rtol, equations.measure.size, *_judged(rtol), _END, NOTHING, TURN, AT_REST, LONG]
             factors = np.array([_SAFE, _LEAST, _MOST, _ITERATIONS, _FIRST])
             coefficients = _NODES, _INVERSE, _WEIGHTS, _VALUES[:2], _VECTORS, _BACK, _ERROR, equations.measure.metric
             # numba compiles for each layout of arrays
