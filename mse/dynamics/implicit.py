@@ -344,8 +344,8 @@ class _Within:
     """Moments within a step, with the order of the method.
 
     Positions are polynomials of degree 5 through positions and velocities at both ends and in the middle, where half of the step
-    ends.  Where the velocity at the begin dies out within the step, or there is no middle, each moment is the end of a shorter
-    step.
+    ends.  Each moment is the end of a shorter step where something has no mass, as its velocities follow from the rest at that
+    moment, and where the velocity at the begin dies out within the step.
     """
 
     def __init__(self, steps: _Steps, stages: _Stages, h: float):
@@ -355,7 +355,7 @@ class _Within:
     def _polynomials(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Coefficients of positions (6, n), from the constant ones on, and of works (6, 2) from the linear ones on."""
         s, h, whole = self._steps, self._h, self._stages
-        half = s._solved(0.5 * h, (whole, 0.5))
+        half = s._solved(0.5 * h, (whole, 0.5)) if s._free.all() else None
         if half is None:
             return None
         x = np.stack([np.zeros_like(s._v), half.x[2], whole.x[2]])
