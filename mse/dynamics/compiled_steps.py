@@ -34,6 +34,10 @@ def method_of(equations: Equations, rtol: float, constants: tuple[float, ...]) -
     )  # fmt: skip
 
 
+# What finds a moment within one of the steps that were made, from its number and the moment at its begin; ModelError without one.
+Interpolation = Callable[[Passed, int, Moment], Callable[[Sampled], None]]
+
+
 class CompiledSteps(ABC):
     """Steps of a system with so many angles that the code follows."""
 
@@ -50,17 +54,11 @@ class CompiledSteps(ABC):
         """Steps from a moment on, which is the first of ``passed``, see :func:`mse.kernels.tree_steps.march`."""
 
     @abstractmethod
-    def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
-        """What interpolation needs in one of the steps that were made last; None where it is not known, or nothing is kept.
+    def interpolation(self, s: int) -> Interpolation | None:
+        """The interpolation in one of the steps that were made last; None where it is not known.
 
-        It is known of the first of them if moments were asked for, and of some systems in all if none were.
+        It is known of the first of them if moments were asked for, of some systems in all if none were, and of some in none.
         """
-
-    def between(
-        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
-    ) -> Callable[[Sampled], None]:  # fmt: skip
-        """What finds the moment within a step from a begin on, where something is kept; ModelError where there is none."""
-        raise NotImplementedError
 
     @abstractmethod
     def angles(self, state: State) -> np.ndarray:
@@ -97,7 +95,7 @@ class CompiledSteps(ABC):
         made, came, ended = self.march(begin, passed, until, sampled)
         if not made:
             raise NotElementary if ended == NO_INERTIA else self.failed
-        kept = [None if len(times) else self.kept(s) for s in range(made)]
+        kept = [None if len(times) else self.interpolation(s) for s in range(made)]
         return _Row(self, begin, passed, Sampled(*(x[:came] for x in sampled)), kept)
 
     # -- arrays -----------------------------------------------------------------------------------------------
@@ -131,7 +129,7 @@ class _Row(Sequence[Moment]):
 
     def __init__(
         self, steps: CompiledSteps, begin: Moment, passed: Passed, sampled: Sampled,
-        kept: list[tuple[np.ndarray, ...] | None],
+        kept: list[Interpolation | None],
     ):  # fmt: skip
         self._steps, self._passed, self._sampled, self._kept = steps, passed, sampled, kept
         self._made, self._s = len(kept), 0
@@ -194,11 +192,9 @@ def _nothing() -> None:
 class _Between:
     """Moments within a step that was made, by interpolation of order 7."""
 
-    def __init__(
-        self, steps: CompiledSteps, passed: Passed, s: int, begin: Moment, kept: tuple[np.ndarray, ...] | None
-    ):
+    def __init__(self, steps: CompiledSteps, passed: Passed, s: int, begin: Moment, kept: Interpolation | None):
         self._steps, self._passed, self._s, self._begin = steps, passed, s, begin
-        self._put = None if kept is None else steps.between(passed, s, kept, begin)
+        self._put = None if kept is None else kept(passed, s, begin)
 
     def __call__(self, t: float) -> Moment:
         if t == self._begin.time:
@@ -208,8 +204,8 @@ class _Between:
             # made once more, as a step that is not asked for moments may have no interpolation
             once = Passed(*(x[s : s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed))
             _, came, ended = steps.march(self._begin, once, np.inf, sampled)
-            if (kept := steps.kept(0)) is not None and ended != NO_INERTIA:
-                self._put = steps.between(self._passed, s, kept, self._begin)
+            if (kept := steps.interpolation(0)) is not None and ended != NO_INERTIA:
+                self._put = kept(self._passed, s, self._begin)
             elif not came:
                 begin, end = self._passed.time[s : s + 2].tolist()
                 raise no_moment(steps.equations.topology.label, t, begin, end)

@@ -70,7 +70,7 @@ class ExplicitStepper(Stepper):
             tree = TreeSteps.of(self._bodies, rtol, constants)
             near = self._near, dead, AT_REST, _ELSEWHERE, _TRIES
             self._compiled = tree or LoopSteps.of(self._bodies, rtol, constants, near)
-            kind = kernels_of(self._bodies, implicit=False)
+            kind = kernels_of(self._bodies, tree is not None, implicit=False)
             ahead.compile_steps_ahead(kind)
             _ = self._bodies.elements  # compiled here while another process compiles the steps
             ahead.wait_for_steps(kind)

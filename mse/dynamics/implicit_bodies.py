@@ -27,7 +27,9 @@ _NUDGE = 1e-7
 
 
 class _Implicit(CompiledSteps):
-    """Steps by Radau IIA, of which no interpolation is kept: moments within are ends of shorter steps."""
+    """Steps by Radau IIA, of which no interpolation is known: moments within are ends of shorter steps."""
+
+    failed = NotElementary
 
     def _prepare(self, radau: Radau, works: int) -> None:
         n = len(radau.metric)
@@ -38,8 +40,6 @@ class _Implicit(CompiledSteps):
             np.zeros((2, 2, n), dtype=complex), np.zeros(3),
         )  # fmt: skip
 
-    failed = NotElementary
-
     @abstractmethod
     def _own(self, state: State) -> Own:
         """The system in steps from a state on."""
@@ -47,12 +47,12 @@ class _Implicit(CompiledSteps):
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         return implicit_steps.march(self._own(begin.state), self._radau, self._stages, passed, until, sampled)
 
-    def kept(self, s: int) -> None:
+    def interpolation(self, s: int) -> None:
         return None
 
 
 class ImplicitTreeSteps(_Implicit, OfTree):
-    """Those of a tree."""
+    """Implicit steps of a tree."""
 
     def __init__(self, bodies: Bodies, nodes: Nodes, radau: Radau):
         super().__init__(bodies, nodes)
@@ -66,7 +66,7 @@ class ImplicitTreeSteps(_Implicit, OfTree):
 
 
 class ImplicitLoopSteps(_Implicit, OfBodies):
-    """Those of all other bodies."""
+    """Implicit steps of bodies that form no tree, or on which wires, bushings and the like act."""
 
     def __init__(self, bodies: Bodies, radau: Radau):
         super().__init__(bodies)
@@ -85,12 +85,12 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
     bodies = Bodies.of(equations)
     if bodies is None or not bodies.alone:
         return None
-    kind = kernels_of(bodies, implicit=True)
+    nodes = nodes_of(bodies)
+    kind = kernels_of(bodies, nodes is not None, implicit=True)
     ahead.compile_steps_ahead(kind)
     # what acts is compiled here, with what exerts its forces, while another process compiles the steps
     if bodies.elements is not None:
         exert_address()
     ahead.wait_for_steps(kind)
     radau = radau._replace(limits=np.append(radau.limits, _NUDGE))
-    nodes = nodes_of(bodies)
     return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..model.configuration import State
 from ..model.joint_assembly import OPEN
 from ..numerics.dop853 import dop853
 from .bodies import Bodies, NotElementary
-from .compiled_steps import CompiledSteps, method_of
+from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .moments import Moment
 
 
@@ -34,7 +35,7 @@ class OfBodies(CompiledSteps):
 
 
 class LoopSteps(OfBodies):
-    """Those of order 8."""
+    """Steps of order 8 of bodies."""
 
     def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]):
         super().__init__(bodies)
@@ -59,13 +60,12 @@ class LoopSteps(OfBodies):
             sampled, self._dense, self._independent,
         )  # fmt: skip
 
-    def kept(self, s: int) -> tuple[np.ndarray, ...]:
-        return self._dense[s], self._independent[s]
+    def interpolation(self, s: int) -> Interpolation:
+        return partial(self._between, self._dense[s], self._independent[s])
 
-    def between(
-        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
+    def _between(
+        self, dense: np.ndarray, independent: np.ndarray, passed: Passed, s: int, begin: Moment
     ) -> Callable[[Sampled], None]:  # fmt: skip
-        dense, independent = kept
         n, chart = len(begin.v), self.bodies.chart(begin.state, 0.0, independent)
         first = np.concatenate([np.zeros(n), begin.v, [begin.damped, 0.0]])
 

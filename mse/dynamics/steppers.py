@@ -45,12 +45,11 @@ def compile_steps_ahead(equations: Equations, implicit: bool) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
     bodies = Bodies.of(equations) if ahead.may_begin_early() else None
     if bodies is not None and (bodies.alone or not implicit):
-        ahead.compile_steps_ahead(kernels_of(bodies, implicit))
+        ahead.compile_steps_ahead(kernels_of(bodies, nodes_of(bodies) is not None, implicit))
 
 
-def kernels_of(bodies: Bodies, implicit: bool) -> str:
-    """The compiled code that makes steps, see :mod:`mse.kernels.ahead`."""
-    tree = nodes_of(bodies) is not None
+def kernels_of(bodies: Bodies, tree: bool, implicit: bool) -> str:
+    """The compiled code that makes the steps of bodies, which may form a tree; see :mod:`mse.kernels.ahead`."""
     if implicit:
         return ahead.IMPLICIT_TREES if tree else ahead.IMPLICIT_LOOPS
     if not bodies.alone:

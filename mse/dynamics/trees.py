@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
 from .bodies import LINE, WHOLE, Bodies, Seat
 from .charts import StepFailed
-from .compiled_steps import CompiledSteps, method_of
+from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .elimination import spanned
 from .moments import Moment
 
@@ -164,7 +165,7 @@ def nodes_of(bodies: Bodies) -> Nodes | None:
 
 
 class TreeSteps(OfTree):
-    """Those of order 8."""
+    """Steps of order 8 of a tree."""
 
     def __init__(self, bodies: Bodies, nodes: Nodes, rtol: float, constants: tuple[float, ...]):
         super().__init__(bodies, nodes)
@@ -182,10 +183,8 @@ class TreeSteps(OfTree):
         self._dense = np.zeros(self._parts) if len(sampled.time) else np.zeros((0, self._parts[1]))
         return tree_steps.march(self.tree, self.rows, self._method, passed, until, sampled, self._dense)
 
-    def kept(self, s: int) -> tuple[np.ndarray, ...] | None:
-        return (self._dense,) if len(self._dense) else None
+    def interpolation(self, s: int) -> Interpolation | None:
+        return partial(self._between, self._dense) if len(self._dense) else None
 
-    def between(
-        self, passed: Passed, s: int, kept: tuple[np.ndarray, ...], begin: Moment
-    ) -> Callable[[Sampled], None]:  # fmt: skip
-        return lambda sampled: tree_steps.between(self.tree, self.rows, passed, s, *kept, sampled)
+    def _between(self, dense: np.ndarray, passed: Passed, s: int, begin: Moment) -> Callable[[Sampled], None]:
+        return partial(tree_steps.between, self.tree, self.rows, passed, s, dense)

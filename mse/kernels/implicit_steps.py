@@ -262,7 +262,7 @@ def _solved(own, radau, room, h, enough):
         stalls = iteration > 2 and slower >= 1.0
         if not size < np.inf or (stalls and size > enough):
             return 0
-        if stalls or size <= radau.limits[3] * min(1.0, (1.0 - slower) / max(slower, 1e-16)):
+        if stalls or size <= radau.limits[3] * ((1.0 - slower) / slower if slower > 0.5 else 1.0):
             return iteration
         last = size
     return 0
