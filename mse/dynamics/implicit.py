@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels.implicit_steps import Radau
+from ..kernels.implicit_steps import Limits, Radau
 from ..kernels.rotations import inverse_left_jacobian
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
@@ -64,6 +64,9 @@ _ORDER = 4.0  # of the estimate
 # Times rtol, of the size of a system: the part of positions within a step that the velocity at its begin contributes is at most a
 # seventieth of it.  With a tenth and ten times of it tests/dynamics/test_implicit.py passes.
 _SMOOTH = 100.0
+# Of the size of a system, and of its speed: by how much compiled code changes positions and velocities to differentiate
+# accelerations.  With a tenth and ten times of it tests/dynamics/test_implicit_bodies.py passes.
+NUDGE = 1e-7
 _FIRST = 1e-2  # of the time in which accelerations change a motion: the first step
 
 
@@ -93,11 +96,13 @@ class ImplicitStepper(Stepper):
         super().__init__(equations, rtol, until)
         # compiled code knows no motions without mass
         if not (equations.massless or equations.undecided or equations.hidden):
-            limits = [rtol, equations.measure.size, *_judged(rtol), _END, NOTHING, TURN, AT_REST, LONG]
-            factors = np.array([_SAFE, _LEAST, _MOST, _ITERATIONS, _FIRST])
+            limits = Limits(
+                rtol, equations.measure.size, *_judged(rtol), _END, NOTHING, TURN, AT_REST, LONG, NUDGE,
+                _SAFE, _LEAST, _MOST, _ITERATIONS, _FIRST,
+            )  # fmt: skip
             coefficients = _NODES, _INVERSE, _WEIGHTS, _VALUES[:2], _VECTORS, _BACK, _ERROR, equations.measure.metric
             # numba compiles for each layout of arrays
-            radau = Radau(*map(np.ascontiguousarray, coefficients), np.array(limits), factors)
+            radau = Radau(*map(np.ascontiguousarray, coefficients), limits)
             self._compiled = implicit_steps_of(equations, radau)
 
     def _single(self, begin: Moment) -> Step:

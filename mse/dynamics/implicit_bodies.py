@@ -21,10 +21,6 @@ from .moments import Moment
 from .steppers import kernels_of
 from .trees import Nodes, OfTree, nodes_of
 
-# Of the size of a system, and of its speed: by how much positions and velocities are changed to differentiate accelerations.
-# With a tenth and ten times of it tests/dynamics/test_implicit_bodies.py passes.
-_NUDGE = 1e-7
-
 
 class _Implicit(CompiledSteps):
     """Steps by Radau IIA, of which no interpolation is known: moments within are ends of shorter steps."""
@@ -92,5 +88,4 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
     if bodies.elements is not None:
         exert_address()
     ahead.wait_for_steps(kind)
-    radau = radau._replace(limits=np.append(radau.limits, _NUDGE))
     return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)

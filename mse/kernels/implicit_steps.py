@@ -24,16 +24,39 @@ GOOD, NOT_GOOD = 0, 1
 ONE, TWO = np.int64(0), np.int64(1)  # the systems of Newton's method, of numpy (jit.py)
 
 
+class Limits(NamedTuple):
+    """What steps keep to.
+
+    ``rtol`` is the relative tolerance, ``size`` that of the system (m), ``estimated`` the tolerance of the estimated error, and
+    ``close`` the change in such tolerances at which Newton's method ends in a step, ``close_within`` for a moment in one.
+    ``idle`` is the least relative change of a time, ``turn`` how far a body turns in a step (rad), ``rest`` the sizes a second
+    below which speeds are rest, ``long`` the longest time (s) whose least change is counted.  ``nudge`` is the relative change
+    of positions and velocities that differentiates accelerations.  ``safe``, ``least`` and ``most`` are factors on the step that
+    an error allows, ``iterations`` how many there are at most, and ``first`` is the share of a first step.
+    """
+
+    rtol: float
+    size: float
+    estimated: float
+    close: float
+    close_within: float
+    idle: float
+    turn: float
+    rest: float
+    long: float
+    nudge: float
+    safe: float
+    least: float
+    most: float
+    iterations: int
+    first: float
+
+
 class Radau(NamedTuple):
-    """Coefficients, and what steps keep to.
+    """Coefficients, and ``limits``.
 
     ``nodes`` (3,) of the stages, ``inverse`` (3, 3) of their weights, ``last`` (3,) of them, its eigenvalues (2,), eigenvectors
-    and their inverse (3, 3), and the weights (3,) of the error.  ``metric`` (n,) makes coordinates to distances (m).  ``limits``
-    are the relative tolerance, the size of the system (m), the tolerance of the estimated error, the change in these tolerances
-    at which Newton's method ends in a step and within one, the least relative change of a time, how far a body turns in a step
-    (rad), sizes a second below which speeds are rest, the longest time (s) whose least change is counted, and the relative
-    change of positions and velocities that differentiates accelerations.  ``factors`` are those on the step that an error
-    allows, at least and at most, the most iterations, and the share of a first step.
+    and their inverse (3, 3), and the weights (3,) of the error.  ``metric`` (n,) makes coordinates to distances (m).
     """
 
     nodes: np.ndarray
@@ -44,8 +67,7 @@ class Radau(NamedTuple):
     back: np.ndarray
     errors: np.ndarray
     metric: np.ndarray
-    limits: np.ndarray
-    factors: np.ndarray
+    limits: Limits
 
 
 class Stages(NamedTuple):
@@ -100,11 +122,11 @@ def _asked(own, y, out):
 @bare_part
 def _speed_of(radau, y, slope):
     """The speed (m/s) of what moves fastest, or soon will."""
-    n, size, fastest, pull = radau.metric.shape[0], radau.limits[1], 0.0, 0.0
+    n, size, fastest, pull = radau.metric.shape[0], radau.limits.size, 0.0, 0.0
     for i in range(n):
         fastest, pull = max(fastest, radau.metric[i] * abs(y[n + i])), max(pull, radau.metric[i] * abs(slope[n + i]))
     speed = max(fastest, sqrt(size * pull))
-    return speed if speed > radau.limits[7] * size else size
+    return speed if speed > radau.limits.rest * size else size
 
 
 @bare_part
@@ -115,7 +137,7 @@ def _differentiated(own, radau, room, speed):
         room.point[i] = room.y[i]
     for j in range(2 * n):
         k = j % n
-        step = radau.limits[9] * (radau.limits[1] if j < n else speed) / radau.metric[k]
+        step = radau.limits.nudge * (radau.limits.size if j < n else speed) / radau.metric[k]
         if j < n and room.y[n + k] < 0.0:  # ahead, as a law may have changed its formula right here
             step = -step
         room.point[j] = room.y[j] + step
@@ -235,7 +257,7 @@ def _put_left(radau, room, h):
 @bare_part
 def _solved(own, radau, room, h, enough):
     """How many iterations of Newton's method make the stages of a step h from the present ones; 0 if it does not converge."""
-    n, last, most = radau.metric.shape[0], np.inf, int(radau.factors[3])
+    n, last, most = radau.metric.shape[0], np.inf, radau.limits.iterations
     for iteration in range(1, most + 1):
         for k in range(3):
             for i in range(2 * n):
@@ -257,12 +279,12 @@ def _solved(own, radau, room, h, enough):
                 change += 2.0 * (radau.vectors[k, 1] * room.right[1, row, at]).real
                 room.z[k, i] += change
                 total += (weight * change) ** 2
-        size = sqrt(total / (6 * n)) / (radau.limits[2] * radau.limits[1])
+        size = sqrt(total / (6 * n)) / (radau.limits.estimated * radau.limits.size)
         slower = size / last
         stalls = iteration > 2 and slower >= 1.0
         if not size < np.inf or (stalls and size > enough):
             return 0
-        if stalls or size <= radau.limits[3] * ((1.0 - slower) / slower if slower > 0.5 else 1.0):
+        if stalls or size <= radau.limits.close * ((1.0 - slower) / slower if slower > 0.5 else 1.0):
             return iteration
         last = size
     return 0
@@ -271,7 +293,7 @@ def _solved(own, radau, room, h, enough):
 @bare_part
 def _filtered(radau, room, h, slope):
     """The error of a step h in tolerances, from slopes at its begin; what positions and velocities err stands on the right."""
-    n, total, moved, size = radau.metric.shape[0], 0.0, 0.0, radau.limits[1]
+    n, total, moved, size = radau.metric.shape[0], 0.0, 0.0, radau.limits.size
     for i in range(2 * n):
         x = slope[i]
         for k in range(3):
@@ -282,8 +304,8 @@ def _filtered(radau, room, h, slope):
         weight = radau.metric[i]
         total += (weight * room.right[0, 0, i].real) ** 2 + (h * weight * room.right[0, 1, i].real) ** 2
         moved += (weight * room.z[2, i]) ** 2
-    share = min(max(sqrt(moved / (2 * n)) / size, radau.limits[0]), 1.0) ** (1.0 / 3.0)
-    error = sqrt(total / (2 * n)) / (radau.limits[2] * size) / share
+    share = min(max(sqrt(moved / (2 * n)) / size, radau.limits.rtol), 1.0) ** (1.0 / 3.0)
+    error = sqrt(total / (2 * n)) / (radau.limits.estimated * size) / share
     return error if error < np.inf else np.inf
 
 
@@ -298,9 +320,9 @@ def put_stages(own, radau, room, h, part, repeated):
     _put_factors(radau, room, h)
     if part < 1.0:
         _put_start_within(radau, room, part)
-        return _solved(own, radau, room, h, radau.limits[4])
+        return _solved(own, radau, room, h, radau.limits.close_within)
     _put_start(radau, room, h)
-    iterations = _solved(own, radau, room, h, radau.limits[3])
+    iterations = _solved(own, radau, room, h, radau.limits.close)
     if iterations:
         room.gaps[2] = _filtered(radau, room, h, room.first)
         if repeated and 1.0 <= room.gaps[2] < np.inf:
@@ -327,9 +349,9 @@ def _put_end(radau, room, h, end):
 @bare_part
 def _change(radau, error, iterations):
     """The factor by which a step may change for an error in tolerances."""
-    most = radau.factors[3]
-    safe = radau.factors[0] * (2.0 * most + 1.0) / (2.0 * most + iterations)
-    return safe * error**-0.25 if error > 0.0 else radau.factors[2]
+    most = radau.limits.iterations
+    safe = radau.limits.safe * (2.0 * most + 1.0) / (2.0 * most + iterations)
+    return safe * error**-0.25 if error > 0.0 else radau.limits.most
 
 
 @bare_part
@@ -343,9 +365,14 @@ def _begun(own, radau, room, passed, s):
     if not _asked(own, room.y, room.first):
         return False, 0.0, 0.0, 0.0
     speed = _speed_of(radau, room.y, room.first)
-    pace = min(radau.limits[1] / speed, radau.limits[8])
+    pace = min(radau.limits.size / speed, radau.limits.long)
     found = _differentiated(own, radau, room, speed)
-    return found, speed, radau.limits[5] * max(pace, abs(time)), radau.limits[6] / turning if turning > 0.0 else np.inf
+    return (
+        found,
+        speed,
+        radau.limits.idle * max(pace, abs(time)),
+        radau.limits.turn / turning if turning > 0.0 else np.inf,
+    )
 
 
 @bare_part
@@ -355,25 +382,25 @@ def _taken(own, radau, room, first, lengths, speed, to):
     Returns its length, that of the next step, the iterations of all trials, and REACHED or FAILED.  The coordinates at its end
     are those of ``room``, and poses, velocities and angles are put into ``to``.
     """
-    (h, shortest), most, iterations = lengths, radau.factors[2], 0
+    (h, shortest), most, iterations = lengths, radau.limits.most, 0
     while True:
         h = max(h, shortest)
         many = called(own.stages, (own, radau, room, h, 1.0, first or most == 1.0))
         error = room.gaps[2]
-        iterations += many if many else int(radau.factors[3])
+        iterations += many if many else radau.limits.iterations
         factor = 0.5
         if many:
-            factor = min(radau.factors[2], _change(radau, error, many))
+            factor = min(radau.limits.most, _change(radau, error, many))
             if error < 1.0:
                 _put_end(radau, room, h, room.end)
                 if called(own.poses, (*own.given, room.end, *to, room.gaps)) == GOOD:
-                    apart = max(room.gaps[0] / radau.limits[1], room.gaps[1] / speed) / radau.limits[0]
+                    apart = max(room.gaps[0] / radau.limits.size, room.gaps[1] / speed) / radau.limits.rtol
                     if apart <= 1.0:
                         return h, h * min(most, factor), iterations, REACHED
-                    factor = radau.factors[0] * apart**-0.25
+                    factor = radau.limits.safe * apart**-0.25
                 else:
-                    factor = radau.factors[1]
-            factor = max(radau.factors[1], factor) if factor < 1.0 else radau.factors[1]
+                    factor = radau.limits.least
+            factor = max(radau.limits.least, factor) if factor < 1.0 else radau.limits.least
         if h <= shortest or not h > 0.0:
             return h, h, iterations, FAILED
         h, most = factor * h, 1.0
@@ -413,7 +440,7 @@ def march(own, radau, room, passed, until, sampled):
             return s, m, NO_INERTIA
         first = h == 0.0
         if first:
-            h = radau.factors[4] * radau.limits[1] / speed
+            h = radau.limits.first * radau.limits.size / speed
         to = passed.o[s + 1], passed.u[s + 1], passed.v[s + 1], passed.angles[s + 1]
         h, follows, iterations, ended = _taken(own, radau, room, first, (min(h, longest), shortest), speed, to)
         if ended != REACHED:
@@ -434,7 +461,8 @@ def arguments(given: tuple) -> tuple:
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     pairs, triples = np.zeros((0, 0), dtype=complex), np.zeros((0, 0, 0), dtype=complex)
     own = Own(0, 0, 0, 0, given)
-    radau = Radau(row, table, row, np.zeros(0, dtype=complex), pairs, pairs, row, row, row, row)
+    limits = Limits(*[0.0] * 13, 0, 0.0)
+    radau = Radau(row, table, row, np.zeros(0, dtype=complex), pairs, pairs, row, row, limits)
     room = Stages(*[row] * 6, *[table] * 5, triples, np.zeros((0, 0), dtype=int), triples, row)
     passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
     sampled = Sampled(row, stack, blocks, table, table, row)

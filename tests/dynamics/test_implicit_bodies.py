@@ -6,7 +6,7 @@ import textbook as book
 
 import mse
 from mse import Pose
-from mse.dynamics import implicit, implicit_bodies
+from mse.dynamics import implicit
 from mse.dynamics.accelerations import Equations
 from mse.dynamics.implicit_bodies import ImplicitLoopSteps, ImplicitTreeSteps
 from mse.dynamics.moments import Moment
@@ -91,7 +91,7 @@ def test_steps_are_of_order_five(system, initial, body):
 @pytest.mark.parametrize("factor", [0.1, 10.0])
 def test_accelerations_are_differentiated_by_any_small_change(monkeypatch, factor):
     expected = moved(stage(), PUSHED, rtol=1e-8)
-    monkeypatch.setattr(implicit_bodies, "_NUDGE", factor * implicit_bodies._NUDGE)
+    monkeypatch.setattr(implicit, "NUDGE", factor * implicit.NUDGE)
     motion = moved(stage(), PUSHED, rtol=1e-8)
     assert motion.steps == pytest.approx(expected.steps, rel=0.05)
     np.testing.assert_allclose(poses(motion, "mass"), poses(expected, "mass"), atol=1e-8)
