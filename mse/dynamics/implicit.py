@@ -6,8 +6,8 @@ Three stages are solved together by Newton's method; its matrices are dynamic st
 be singular where stiffness or damping holds what has no mass, and fast vibrations that no step resolves die out.  The
 multipliers m, zero but for errors, keep positions on the constraints whose slopes are G (C. W. Gear, B. Leimkuhler and
 G. K. Gupta, J. Comput. Appl. Math. 12 (1985) 77).  Method, error estimate and control are those of RADAU5 (E. Hairer and
-G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8).  Moments between are on
-polynomials through the end of half the step, which keep the order of the method; those of RADAU5 are of order 3.
+G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8).  Between its ends a step has moments on polynomials through
+its middle, where half of it ends.  They keep the order of the method; RADAU5's own polynomials are of order 3.
 """
 
 from __future__ import annotations
@@ -366,7 +366,7 @@ class _Within:
         x = np.stack([np.zeros_like(s._v), half.x[2], whole.x[2]])
         rates = s._rates(x, np.stack([s._v, half.v[2], whole.v[2]]))
         positions = _THROUGH @ np.concatenate([x, h * rates])
-        # what the velocity at the begin contributes beside the other five
+        # the highest power is what the velocity at the begin adds to a polynomial through the other five values
         if not np.abs(positions[5]).max(initial=0.0) <= _SMOOTH * s._tolerance * s._size:
             return None
         return positions, h * (_WORKS @ np.concatenate([half.powers, whole.powers]))

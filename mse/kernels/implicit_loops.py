@@ -15,11 +15,11 @@ from .multibody import Model, Work, put_angles, run, run_arguments
 
 
 class Rooms(NamedTuple):
-    """Room for calls of :func:`mse.kernels.multibody.run`, and what it is given.
+    """Arrays for calls of :func:`mse.kernels.multibody.run`.
 
-    Poses and angles at the begin of a step; further forces (n + 2,), of which there are none; which rows are independent (R,),
-    the same where constraints are restored; limits (5,) of ``run``, with the distance (m) behind them by which rows may stay
-    open, gaps (4,), weights of no stages, and slopes (2, 2 n + 2).
+    These are poses and angles at the begin of a step; further forces (n + 2,), of which there are none; which rows are
+    independent (R,), and the same where constraints are restored; limits (5,) of ``run``, with the distance (m) behind them by
+    which rows may stay open; gaps (4,), weights of no stages, and slopes (2, 2 n + 2).
     """
 
     o: np.ndarray

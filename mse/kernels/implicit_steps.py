@@ -2,11 +2,12 @@
 
 Of ``x' = r(x, v)``, ``v' = a(x, v)`` three stages are solved together by Newton's method.  Charts are centered where a step
 begins, so that r = v is near enough for its matrices ``s^2 - s A_v - A_x``, with the slopes A of accelerations by differences.
-Method, error and control are those of :mod:`mse.dynamics.implicit`, which makes steps of all other systems.
+The method, its error estimate and its control are those of :mod:`mse.dynamics.implicit`.  That module makes the steps of all
+other systems.
 
-Trees and loops have three kernels each, of one form (:mod:`.implicit_trees`, :mod:`.implicit_loops`), which are called by their
-addresses: for coordinates at the begin of a step, for slopes there, and for poses at coordinates.  What they are ``given`` first
-is data of the system.  They return GOOD, or another number where there is nothing to find.
+Trees and loops have three kernels each (:mod:`.implicit_trees`, :mod:`.implicit_loops`), which are called by their addresses.
+One puts coordinates at the begin of a step, one slopes at coordinates, one poses at coordinates.  Their first arguments are
+``given``, the data of the system.  They return GOOD, or another number where nothing is found.
 """
 
 from __future__ import annotations
