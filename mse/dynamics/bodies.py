@@ -55,7 +55,7 @@ class Bodies:
         shapes = (
             (bodies + 1, 3), (bodies + 1, 3, 3), (bodies + 1, 3), (bodies + 1, 6), (rows, 12), rows, rows,
             (int(sizes.sum()), int(sizes.max())), len(model.columns), 6 * bodies, 6 * bodies + rows,
-            6 * bodies + rows, 12 * bodies + 2,
+            6 * bodies + rows, 12 * bodies + 2, (36, 3),
         )  # fmt: skip
         self.work = Work(*map(np.zeros, shapes))
         others = [g for g in equations.assembly.groups if g not in own]

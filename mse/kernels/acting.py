@@ -87,7 +87,7 @@ def _add_up(acting, f, per_element, many, e, o):
                 total[6 * b - 3 + i] += x[3 + i] + arm * x[h] - other * x[j]
 
 
-@kept(nogil=True)
+@kept(no_cpython_wrapper=True)
 def exert(acting, gravity, o, u, motion, extra, following):
     """Put forces of elements and ``extra`` ones, and powers of both, into the total (n + 2,), at poses and a ``motion``.
 

@@ -34,7 +34,7 @@ class Rooms(NamedTuple):
     slopes: np.ndarray
 
 
-@kept(nogil=True, error_model="numpy", _nrt=False)
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_begin(runs, model, work, exert, acting, rooms, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 2,) at the begin of a step, where it is found which rows are independent."""
     n, gaps[0] = v.shape[0], 0.0
@@ -55,7 +55,7 @@ def put_begin(runs, model, work, exert, acting, rooms, o, u, v, angles, y, gaps)
     return called(runs, (*given, y, 0.0, rooms.weights, 0, 1, False, rooms.slopes, rooms.limits, rooms.gaps))
 
 
-@kept(nogil=True, error_model="numpy", _nrt=False)
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_slopes(runs, model, work, exert, acting, rooms, y, out):
     """Slopes (2 n + 2,) at coordinates y; GOOD unless some body has no mass along a motion, or a dead point is near."""
     given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
@@ -65,7 +65,7 @@ def put_slopes(runs, model, work, exert, acting, rooms, y, out):
     return found
 
 
-@kept(nogil=True, error_model="numpy", _nrt=False)
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_poses(runs, model, work, exert, acting, rooms, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y, with constraints restored, so that velocities in y change, too."""
     n = v.shape[0]

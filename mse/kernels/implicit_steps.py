@@ -98,12 +98,6 @@ class Stages(NamedTuple):
     gaps: np.ndarray
 
 
-@bare_part
-def _asked(own, y, out):
-    """Whether slopes (N,) are found at y."""
-    return called(own.slopes, (*own.given, y, out)) == GOOD
-
-
 class Own(NamedTuple):
     """Kernels of a system: addresses of those for stages, for the begin of a step, slopes and poses, and what these are given."""
 
@@ -310,7 +304,7 @@ def _filtered(radau, room, h, slope):
     return error if error < np.inf else np.inf
 
 
-@kept(nogil=True, error_model="numpy", _nrt=False)
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_stages(own, radau, room, h, part, repeated):
     """How many iterations make the stages of a step h, 0 if Newton's method does not converge, and its error into ``gaps``.
 

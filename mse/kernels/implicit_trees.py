@@ -13,7 +13,7 @@ from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, Tree, accelerate, place
 
 
-@kept(nogil=True, error_model="numpy")
+@kept(no_cpython_wrapper=True, error_model="numpy")
 def put_begin(tree, rows, begin, point, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 1,) at the begin of a step, where ``begin`` are the angles."""
     begin_step(tree, rows, o, u, v, angles, y)
@@ -26,13 +26,13 @@ def put_begin(tree, rows, begin, point, o, u, v, angles, y, gaps):
     return GOOD
 
 
-@kept(nogil=True, error_model="numpy")
+@kept(no_cpython_wrapper=True, error_model="numpy")
 def put_slopes(tree, rows, begin, point, y, out):
     """Slopes (2 n + 1,) at coordinates y; GOOD if all joints have inertia."""
     return GOOD if accelerate(tree, rows, y, out) else NOT_GOOD
 
 
-@kept(nogil=True, error_model="numpy")
+@kept(no_cpython_wrapper=True, error_model="numpy")
 def put_poses(tree, rows, begin, point, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y."""
     place(tree, rows, y, point)

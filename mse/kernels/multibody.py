@@ -65,7 +65,7 @@ class Work(NamedTuple):
 
     Poses, turns and motions are of ground and bodies (b + 1, ...), slopes (R, 12), values and bends (R,) of rows.  The arena
     (r, widest) has the fronts, ``right`` (c,) their right sides, ``terms`` (6 b,) the terms of pivots.  What solves them, and
-    what was found before, are (n + R,), a point of a chart (2 n + 2,).
+    what was found before, are (n + R,), a point of a chart (2 n + 2,).  ``small`` (36, 3) is room for one joint or body.
     """
 
     o: np.ndarray
@@ -81,6 +81,7 @@ class Work(NamedTuple):
     solution: np.ndarray
     found: np.ndarray
     point: np.ndarray
+    small: np.ndarray
 
 
 @bare_part
@@ -88,17 +89,17 @@ def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@part
+@bare_part
 def _put_cross(a, b, out):
     out[0], out[1], out[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@part
+@bare_part
 def _put_rows(model, work):
     """Values (R,), slopes (R, 12) by both bodies and bends (R,) of all rows."""
     # levers (0 and 4), axes of the second body (1 to 3) and of the first (5 to 7), distance of places (8); and their first and
     # second derivatives in time without accelerations
-    x, dx, ddx, side, across = np.empty((9, 3)), np.empty((9, 3)), np.empty((9, 3)), np.empty((3, 3)), np.empty(3)
+    x, dx, ddx, side, across = work.small[:9], work.small[9:18], work.small[18:27], work.small[27:30], work.small[30]
     o, motion = work.o, work.motion
     for e in range(model.joints.shape[0]):
         one, two = model.joints[e, 0], model.joints[e, 1]
@@ -221,7 +222,7 @@ def _put_matrix(model, work, s, inertia):
                             to[q + j] += x * g[j0 + j]
 
 
-@part
+@bare_part
 def _angle(sine, cosine, before):
     """An angle (rad) less than half a turn from the one before."""
     value = atan2(sine, cosine)
@@ -229,7 +230,7 @@ def _angle(sine, cosine, before):
     return value + TURN * ((turns + WHOLE) - WHOLE)
 
 
-@part
+@bare_part
 def put_angles(model, work, before, after):
     """Angles (rad) on which springs act, from those before."""
     holding = model.joints.shape[0] - model.springs.shape[0]
@@ -239,10 +240,10 @@ def put_angles(model, work, before, after):
             after[k] = _angle(work.value[r], work.value[r + 1], before[k])
 
 
-@part
+@bare_part
 def _put_forces(model, work, memory, extra):
     """Right sides: weights, forces of inertia, ``extra`` ones, those of springs and dampers of joints; the dampers' power (W)."""
-    s, inertia, p, q, across = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
+    s, p, q, across, inertia = work.small[0], work.small[1], work.small[2], work.small[3], work.small[4:7]
     right, gravity = work.right, model.gravity
     for f in range(model.fronts.shape[0]):
         b, size, first = model.fronts[f, 0], model.fronts[f, 2], model.fronts[f, 4]
@@ -283,10 +284,10 @@ def _put_forces(model, work, memory, extra):
     return damped
 
 
-@part
+@bare_part
 def _put_left(model, work, given):
     """What forces in right sides and ``given`` rows (R,) leave of the equations, in place of both."""
-    s, inertia, p, q = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(3)
+    s, p, q, inertia = work.small[0], work.small[1], work.small[2], work.small[3:6]
     right, x, count = work.right, work.solution, 6 * model.bodies.shape[0]
     for f in range(model.fronts.shape[0]):
         b, first = model.fronts[f, 0], model.fronts[f, 4]
@@ -309,7 +310,7 @@ def _put_left(model, work, given):
                         given[r] -= g[k + i] * x[at + i]
 
 
-@part
+@bare_part
 def _move(work, v, start):
     """Velocities of bodies, from the numbers ``start`` of v on; the ground has none."""
     for b in range(1, work.motion.shape[0]):
@@ -327,7 +328,7 @@ def _displace(work, o, u, x):
     put_turned(u, work.turn, work.u)
 
 
-@part
+@bare_part
 def _put_speeds(model, work):
     """What velocities lack along rows, ``u' - G v`` (R,), in the place of bends."""
     for e in range(model.joints.shape[0]):
@@ -339,7 +340,7 @@ def _put_speeds(model, work):
             work.bend[r] = total
 
 
-@part
+@bare_part
 def _largest(work, values, size, count, independent, gap):
     """The largest of some values (count,), as distances (m) in a system of a ``size`` (m), of independent rows and of all."""
     gap[0] = gap[1] = 0.0
@@ -357,7 +358,7 @@ def _largest(work, values, size, count, independent, gap):
             gap[0] = max(gap[0], x)
 
 
-@kept(nogil=True)
+@kept(nogil=True, error_model="numpy")
 def run(
     model, work, exert, acting, o, u, memory, extra, independent, y, h, coefficients, first, last, restoring, slopes,
     limits, gaps,
@@ -375,7 +376,7 @@ def run(
     loop so far.
     """
     n, rows = 6 * model.bodies.shape[0], independent.shape[0]
-    jacobian, room, gap, settling, point = np.empty((3, 3)), np.empty(3), np.empty(2), first == last, work.point
+    jacobian, room, gap, settling, point = work.small[31:34], work.small[34], work.small[35], first == last, work.point
     for s in range(first, last + settling):
         for i in range(y.shape[0]):
             point[i] = y[i]
@@ -470,7 +471,7 @@ def run_arguments() -> tuple:
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     numbers, pairs = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int)
     model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, pairs)
-    work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row)
+    work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row, table)
     independent = np.zeros(0, dtype=bool)
     start = model, work, 0, acting_arguments(), table, stack, row, row, independent
     return *start, row, 0.0, table, 0, 0, False, table, row, row
