@@ -2,7 +2,8 @@
 
 It leaves the code on disk, which is the same whoever compiles it.  For a first search the second process works from the last
 kernel needed to the first; the first process uses what it finds, and the two meet in the middle.  For a first large motion the
-second process compiles the longest of the kernels that make the steps, and the first one waits for it.
+second process works from the first of the kernels that make the steps to the last, while the first process compiles what comes
+before them; then this one works from the last to the first, and waits where the two meet.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import threading
 from collections.abc import Collection
 from contextlib import suppress
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from ..progress.bars import by_environment, is_worker
 from ..progress.tasks import Compiling
 from .assembling import add_forces, add_matrices, shift_to_reference
 from .beams import late_parts, segment
-from .jit import compile_for, on_disk, storable
+from .jit import compile_for, compiled_for, on_disk, storable
 from .joints import put_joints
 from .motions import relative_twist
 from .rotations import put_turned, rotation_vector
@@ -32,12 +34,11 @@ from .springs import body_load
 # if Python is embedded in another application, sys.executable would start that application again
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _NICENESS = 5
+_LOOKING = 0.02  # s, between two looks at whether a kernel is on disk, which take a hundredth of it
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({!r})"
 
 SEARCH, BEAMS, TREES, LOOPS, ACTING, BODIES = "search", "beams", "trees", "loops", "acting", "bodies"
 IMPLICIT_TREES, IMPLICIT_LOOPS = "implicit trees", "implicit loops"
-# how many of the kernels that make steps the second process compiles
-_OF_SECOND = {TREES: 1, LOOPS: 1, ACTING: 2, BODIES: 1, IMPLICIT_TREES: 3, IMPLICIT_LOOPS: 3}
 _BEFORE_STEPS = (
     put_joints,
     shift_to_reference,
@@ -74,11 +75,10 @@ def needed(with_beams: bool) -> list[tuple]:
 
 
 def steps_of(kind: str) -> list[tuple]:
-    """The kernels that make steps of rigid bodies on joints, and arguments of the right types; the second process has the first.
+    """The kernels that make steps of rigid bodies on joints, and arguments of the right types; the longest come first.
 
     Trees have one of their own.  Loops have one that makes many steps, by calls of the one that all other bodies use, and of
-    another one where elements are acting.  The first kernel of implicit steps belongs to trees or to loops alone; the next ones
-    have code for each.
+    another one where elements are acting.  Implicit steps have several, some with code for trees and other code for loops.
     """
     if kind == TREES:
         from .tree_steps import march, march_arguments
@@ -118,24 +118,49 @@ def may_begin_early() -> bool:
 
 
 def compile_steps_ahead(kind: str) -> None:
-    """Start a second process that compiles the steps of large motions, if this one has to compile something meanwhile."""
-    kernels = [kernel for kernel, _ in steps_of(kind)]
-    here = [*_BEFORE_STEPS, *kernels[_OF_SECOND[kind] :]]
-    useful = not on_disk(kernels[0]) and not all(map(on_disk, here)) and storable(put_joints) and _of_use()
+    """Let a second process compile the steps of large motions, if this one has to compile something meanwhile."""
+    kernels = steps_of(kind)
+    missing = _missing(kernels)
+    useful = (
+        missing and (len(missing) > 1 or not all(map(on_disk, _BEFORE_STEPS))) and storable(put_joints) and _of_use()
+    )
     if kind not in _asked and useful:
         _asked.add(kind)
-        _end()  # what a search needs takes less time, and this process compiles it meanwhile
-        _start(kind)
+        if not _tell(kind, len(kernels)):
+            _end()  # what a search needs takes less time, and this process compiles it meanwhile
+            _start(kind)
 
 
 def wait_for_steps(kind: str) -> None:
-    """Wait for the second process, if it compiles these steps; should it die before, this process compiles them."""
+    """Compile steps from the last kernel to the first up to the one that the second process is at, and wait for that."""
     if _child is not None and _kind == kind:
         kernels = steps_of(kind)
         with Compiling("large motions", f"kept in {kernels[0][0]._cache.cache_path}"):
-            _compile(kernels[_OF_SECOND[kind] :])
-            _child.wait()
+            while missing := _missing(kernels):
+                if len(missing) > 1 or _child.poll() is not None:
+                    _tell(kind, kernels.index(missing[-1]))
+                    compile_for(*missing[-1])
+                else:
+                    with suppress(subprocess.TimeoutExpired):
+                        _child.wait(_LOOKING)
         _end()
+
+
+def _missing(kernels: list[tuple]) -> list[tuple]:
+    """Of some kernels with arguments those that no process has compiled yet."""
+    return [(kernel, arguments) for kernel, arguments in kernels if not compiled_for(kernel, arguments)]
+
+
+def _tell(kind: str, share: int) -> bool:
+    """Whether a second process compiles steps already, and goes on with so many of the kernels of these ones."""
+    global _kind
+    if _child is None or _child.poll() is not None or _kind in (SEARCH, BEAMS):
+        return False
+    with suppress(OSError):  # it may just have ended
+        _child.stdin.write(f"{share} {kind}\n".encode())
+        _child.stdin.flush()
+        _kind = kind
+    return _kind == kind
 
 
 def _start(kind: str) -> None:
@@ -175,23 +200,18 @@ def _end() -> None:
 
 
 def compile_backwards(kind: str) -> None:
-    """Run in the second process: compile what is not on disk yet, from the last kernel needed to the first."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    """Run in the second process: compile what is not on disk yet, of a search from the last kernel needed to the first."""
+    asked = SimpleQueue()
+    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it, within a kernel too
-    if kind in _OF_SECOND:  # for which the first process waits, so that it has the same priority
-        _compile(steps_of(kind)[: _OF_SECOND[kind]])
+    if kind not in (SEARCH, BEAMS):  # for which the first process waits, so that it has the same priority
+        _compile_steps(kind, asked)
         return
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     if kind == BEAMS:
         _compile_missing(late_parts())  # while the first process compiles the early ones
     _compile_missing(needed(kind == BEAMS))
-
-
-def _compile(kernels: list[tuple]) -> None:
-    """Compile kernels whose code may be on disk for other arguments only."""
-    for kernel, arguments in kernels:
-        compile_for(kernel, arguments)
 
 
 def _compile_missing(kernels: list[tuple]) -> None:
@@ -201,7 +221,18 @@ def _compile_missing(kernels: list[tuple]) -> None:
             compile_for(kernel, arguments)
 
 
-def _end_with_parent() -> None:
-    """Wait for the end of the pipe, which comes when the first process ends in any way."""
-    os.read(sys.stdin.fileno(), 1)
+def _compile_steps(kind: str, asked: SimpleQueue) -> None:
+    """Compile what makes steps, from the first kernel to the last, and go on with what is asked for meanwhile."""
+    kernels = steps_of(kind)
+    while missing := _missing(kernels):
+        compile_for(*missing[0])
+        while not asked.empty():
+            share, kind = asked.get().split(maxsplit=1)
+            kernels = steps_of(kind)[: int(share)]
+
+
+def _listen(asked: SimpleQueue) -> None:
+    """Hear what the first process asks for, until the pipe ends, as it does with that process in any way."""
+    while text := os.read(sys.stdin.fileno(), 1000):
+        asked.put(text.decode().splitlines()[-1])
     os._exit(0)

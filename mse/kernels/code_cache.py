@@ -36,6 +36,10 @@ class CodeCache(FunctionCache):
         """Whether any code is on disk."""
         return bool(self._cache_file.index())
 
+    def holds(self, sig, codegen) -> bool:
+        """Whether code for a signature is on disk."""
+        return self._index_key(sig, codegen) in self._cache_file.index()
+
     def save_overload(self, sig, data):
         """Store code if possible; if not, this process can use it all the same."""
         try:

@@ -106,7 +106,7 @@ def kernels() -> list[tuple]:
     own = given(0, model, work, (0, acting_arguments()), row, 0, 0)
     stages, steps = arguments(own)
     return [
-        (put_slopes, (*own, row, row)), (run, run_arguments()), (put_stages, stages), (march, steps),
+        (run, run_arguments()), (put_stages, stages), (march, steps), (put_slopes, (*own, row, row)),
         (put_begin, (*own, table, stack, row, row, row, row)), (put_poses, (*own, row, table, stack, row, row, row)),
     ]  # fmt: skip
 
@@ -114,5 +114,5 @@ def kernels() -> list[tuple]:
 @lru_cache
 def addresses() -> tuple[int, int, int, int]:
     """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of the kernels of this module."""
-    slopes, _, stages, _, begin, poses = (address(*one) for one in kernels())
+    _, stages, _, slopes, begin, poses = (address(*one) for one in kernels())
     return stages, begin, slopes, poses

@@ -99,6 +99,14 @@ def on_disk(kernel) -> bool:
     return storable(kernel) and kernel._cache.filled
 
 
+def compiled_for(kernel, arguments: tuple) -> bool:
+    """Whether a kernel is compiled for arguments of these types, in this process or on disk."""
+    if not storable(kernel):
+        return False
+    signature = tuple(typeof(a) for a in arguments)
+    return signature in kernel.overloads or kernel._cache.holds(signature, kernel.targetctx.codegen())
+
+
 def compile_for(kernel, arguments: tuple) -> None:
     """Compile a kernel, or a part of kernels, for arguments of these types, and keep it."""
     signature = tuple(typeof(a) for a in arguments)
