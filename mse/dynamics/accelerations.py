@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from ..elements import laws
 from ..kernels.assembling import shift_to_reference
+from ..kernels.motions import cross
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.evaluation import Evaluation, Measure
@@ -34,7 +35,7 @@ from ..statics.forces import joint_reactions
 from .beside import Beside
 from .constrained import Constrained
 from .flows import FlowPart
-from .inertia import GroupInertia, cross
+from .inertia import GroupInertia
 from .input_forces import InputForces
 from .whole import Pull, Whole
 

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 from ..kernels.frames import placed_frames
 from ..kernels.joints import FREE, joint_coordinates
+from ..kernels.motions import cross
 from ..model.evaluation import Evaluation
 from ..model.groups import Group
 from ..model.topology import Topology
-from .inertia import cross
 from .moments import Moment
 
 _SHOWN = 3  # intervals that a note lists

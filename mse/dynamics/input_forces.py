@@ -15,10 +15,10 @@ from ..elements.definitions import of_mse
 from ..elements.flows import flow_count
 from ..elements.records import Channel
 from ..errors import ModelError
+from ..kernels.motions import cross
 from ..model.assembly import Assembly
 from ..model.evaluation import Evaluation
 from ..validation.arguments import called, find, mapping, number, real, refusal
-from .inertia import cross
 from .prescribed import BESIDE, Signal
 
 Given = float | Callable[[float], float] | ArrayLike

@@ -22,11 +22,12 @@ from scipy.linalg import null_space, qr
 from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 
 from ..kernels.masses import cross_matrices
+from ..kernels.motions import cross
 from ..model.configuration import Configuration
 from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .accelerations import Equations
-from .inertia import GroupInertia, cross
+from .inertia import GroupInertia
 from .moving import Carried, Frames, add, entries, frames_moving
 from .slopes import Slopes, of_inertia, of_velocities, slopes
 

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from ..elements.records import REACTION
 from ..kernels.masses import cross_matrices
+from ..kernels.motions import cross
 from ..model.configuration import Configuration
 from ..model.evaluation import Evaluation
 from ..model.groups import Group
@@ -31,7 +32,6 @@ from ..statics.forces import forces_on_frames, tensions
 from ..statics.scales import coordinate_scale
 from .accelerations import Equations, Terms
 from .flows import FlowPart
-from .inertia import cross
 from .slopes import Slopes, slopes
 
 if TYPE_CHECKING:

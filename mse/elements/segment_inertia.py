@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernels import beam_shapes, motions
+from ..kernels.motions import cross
 from ..kernels.moving_segments import Segments, masses_at, moving_masses
 
 if TYPE_CHECKING:
@@ -33,11 +34,21 @@ class SegmentInertia:
             for d, x in zip(data, stress, strict=True)
         )
         self._segments = Segments(*map(np.array, zip(*columns, strict=True)))
+        self._last: tuple = (None, None)
 
     def __call__(
         self, origins: np.ndarray, orientations: np.ndarray, velocities: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Masses (E, n, n) and forces c (E, n) along world axes, at poses (E, 2, 3) and (E, 2, 3, 3) and velocities (E, n)."""
+        """Masses (E, n, n) and forces c (E, n) along world axes, at poses (E, 2, 3) and (E, 2, 3, 3) and velocities (E, n).
+
+        They are kept for the next call: a step asks for them, and for its matrices, at the same place.
+        """
+        given = origins.tobytes(), orientations.tobytes(), velocities.tobytes()
+        if given != self._last[0]:
+            self._last = given, self._evaluated(origins, orientations, velocities)
+        return self._last[1]
+
+    def _evaluated(self, origins, orientations, velocities):
         count, n = velocities.shape
         poses = zip(origins, orientations, strict=True)
         twists = np.array([motions.relative_twist(o[0], u[0], o[1], u[1]) for o, u in poses])
@@ -50,11 +61,11 @@ class SegmentInertia:
         mass = axes @ mass @ axes.transpose(0, 2, 1)
         change[:, :12] -= np.einsum("eki,ek->ei", slope, by_twist)
         p = np.einsum("eij,ej->ei", mass, velocities)
-        turning, force = np.zeros((2, count, n))
-        for k in (0, 6):
-            v, w = velocities[:, k : k + 3], velocities[:, k + 3 : k + 6]
-            turning[:, k : k + 3] = np.cross(w, v)
-            force[:, k : k + 3] = np.cross(w, p[:, k : k + 3])
-            force[:, k + 3 : k + 6] = np.cross(w, p[:, k + 3 : k + 6]) + np.cross(v, p[:, k : k + 3])
-        force += np.einsum("eij,ej->ei", axes, change) - np.einsum("eij,ej->ei", mass, turning)
+        v, w = velocities[:, :12].reshape(count, 2, 2, 3).swapaxes(0, 2)  # (frame, E, 3)
+        along, about = p[:, :12].reshape(count, 2, 2, 3).swapaxes(0, 2)
+        turning = np.stack([cross(w, v), np.zeros_like(v)], axis=1)  # (frame, v or w, E, 3)
+        turned = np.stack([cross(w, along), cross(w, about) + cross(v, along)], axis=1)
+        turning, turned = (x.transpose(2, 0, 1, 3).reshape(count, 12) for x in (turning, turned))
+        force = np.einsum("eij,ej->ei", axes, change) - np.einsum("eij,ej->ei", mass[:, :, :12], turning)
+        force[:, :12] += turned
         return mass, force

@@ -183,11 +183,14 @@ class _Form:
         """Slopes (E, 6, 6) by d of ``(1 + a x^2 + b x^4) v``, x = ad_d or its transpose; ``product(v)`` are those of ``x v``."""
         _, _, da, db = self._series
         a, b = self._series[:2]
-        one, two, three, four = (_times(powers[:, k], v) for k in range(4))
-        second = product(one) + powers[:, 0] @ product(v)
-        fourth = product(three) + powers[:, 0] @ product(two) + powers[:, 1] @ second
+        raised = np.concatenate([v[:, None], _times(powers, v[:, None])], axis=1)  # v, x v, ..., x^4 v
+        by = product(raised[:, :4])
+        second = by[:, 1] + powers[:, 0] @ by[:, 0]
+        fourth = by[:, 3] + powers[:, 0] @ by[:, 2] + powers[:, 1] @ second
         out = a * second + b * fourth
-        out[..., 3:] += 2.0 * (da[..., 0] * two + db[..., 0] * four)[..., None] * self.twists[:, None, 3:]
+        out[..., 3:] += (
+            2.0 * (da[..., 0] * raised[:, 2] + db[..., 0] * raised[:, 4])[..., None] * self.twists[:, None, 3:]
+        )
         return out
 
     def _slope_of(self, apart: np.ndarray, both: np.ndarray) -> np.ndarray:
