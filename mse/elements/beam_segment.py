@@ -86,6 +86,11 @@ def _twist(frames: Sequence[FramePose]) -> np.ndarray:
     return motions.relative_twist(*(np.array(a) for f in frames for a in f))
 
 
+def _stacked(frames: Sequence[FramePose]) -> tuple[np.ndarray, np.ndarray]:
+    """The poses of its two frames as those of one segment of many."""
+    return np.array([[f.o for f in frames]]), np.array([[f.U for f in frames]])
+
+
 class BeamSegment(MObject):
     """``W = d'^T F^-1 d'/2 - g . int rho A x ds`` with ``d' = log(g0^-1 g1) - d0`` and F its flexibility as it is bent.
 
@@ -149,10 +154,11 @@ class BeamSegment(MObject):
         return -((m0 * frames[0].o + m1 * frames[1].o + n0 * frames[0].U[:, 0] + n1 * frames[1].U[:, 0]) @ gravity)
 
     def mass_matrix(self, frames, q=()):
-        d = self._data
-        own = beam_shapes.local_mass(self._section_motions(frames), d.length, d.density)
-        turn = self._own_axes(frames)
-        return turn.T @ own @ turn
+        return self._inertia.masses(*_stacked(frames))[0]
+
+    @cached_property
+    def _inertia(self) -> SegmentInertia:
+        return SegmentInertia([self])
 
     def section_motions(self, frames: Sequence[FramePose]) -> np.ndarray:
         """Motion of the sections at the quadrature points.
@@ -168,7 +174,7 @@ class BeamSegment(MObject):
             Displacement and rotation of each section along its own axes, by those of both frames along world axes and by the
             internal coordinates.
         """
-        return self._section_motions(frames) @ self._own_axes(frames)
+        return self._inertia.motions(*_stacked(frames))[0]
 
     def section_poses(self, frames: Sequence[FramePose]) -> list[FramePose]:
         """Poses of the sections at the quadrature points: on the helix between its frames.
@@ -186,20 +192,6 @@ class BeamSegment(MObject):
         twist, (o, u) = _twist(frames), frames[0]
         steps = (motions.motion(x * twist) for x in beam_shapes.POINTS)
         return [FramePose(o + u @ there, u @ turn) for there, turn in steps]
-
-    def _section_motions(self, frames):
-        d, twist = self._data, _twist(frames)
-        stiffness, row = d.stiffness(twist), d.row
-        force = stiffness @ (twist - d.rest)
-        return beam_shapes.section_motions(
-            twist, d.length, d.compliance, d.scale, d.inner, stiffness, force, row.lever, row.slope
-        )
-
-    def _own_axes(self, frames) -> np.ndarray:
-        turn = np.eye(12 + self._data.inner)
-        for k, f in enumerate((frames[0], frames[0], frames[1], frames[1])):
-            turn[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = f.U.T
-        return turn
 
     def end_of_range(self, frames, memory):
         d, turn = self._data, float(np.linalg.norm(_twist(frames)[3:]))

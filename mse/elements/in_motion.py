@@ -18,7 +18,8 @@ class InMotion:
     drives: ClassVar[Mapping[str, tuple[float, Channel]] | property] = {}
 
     #: What gives masses (E, n, n) and forces of inertia c (E, n) of objects of the class, made from them and called with
-    #: poses and velocities of their frames; without it they follow from laws (:class:`mse.dynamics.inertia.GroupInertia`).
+    #: poses and velocities of their frames; its ``masses`` gives those alone, from poses, to linear models, too.  Without it they
+    #: follow from laws (:class:`mse.dynamics.inertia.GroupInertia`).
     moving: ClassVar[Any] = None
 
     def reading(self, frames: Sequence[FramePose]) -> np.ndarray:

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..kernels import beam_shapes, motions
-from ..kernels.motions import cross
-from ..kernels.moving_segments import Segments, masses_at, moving_masses
+from ..kernels import beam_shapes
+from ..kernels.motions import cross, relative_twist
+from ..kernels.moving_segments import Segments, masses_at, moving_masses, section_motions
 
 if TYPE_CHECKING:
     from .beam_segment import BeamSegment
 
 
 class SegmentInertia:
-    """Masses and forces of inertia of segments of one class; made from its objects."""
+    """Masses and forces of inertia of segments of one class; made from the data of its objects."""
 
-    def __init__(self, segments: Sequence[BeamSegment]):
-        data = [s._data for s in segments]
+    def __init__(self, objects: Sequence[BeamSegment]):
+        data = [obj._data for obj in objects]
         stress = [beam_shapes.inner_stress(d.length, d.scale, d.inner) for d in data]
         columns = (
             (d.rest, d.length, d.compliance, d.density, x, d.row.lever, d.row.slope)
             for d, x in zip(data, stress, strict=True)
         )
-        self._segments = Segments(*map(np.array, zip(*columns, strict=True)))
+        self.segments = Segments(*map(np.array, zip(*columns, strict=True)))
         self._last: tuple = (None, None)
 
     def __call__(
@@ -48,16 +48,31 @@ class SegmentInertia:
             self._last = given, self._evaluated(origins, orientations, velocities)
         return self._last[1]
 
-    def _evaluated(self, origins, orientations, velocities):
-        count, n = velocities.shape
+    def masses(self, origins: np.ndarray, orientations: np.ndarray) -> np.ndarray:
+        """Masses alone."""
+        twists, axes = self._seen(origins, orientations)
+        return axes @ masses_at(twists, self.segments) @ axes.transpose(0, 2, 1)
+
+    def motions(self, origins: np.ndarray, orientations: np.ndarray) -> np.ndarray:
+        """Motions (E, points, 6, n) of the sections along their own axes, by velocities along world axes."""
+        twists, axes = self._seen(origins, orientations)
+        return section_motions(twists, self.segments) @ axes.transpose(0, 2, 1)[:, None]
+
+    def _seen(self, origins, orientations):
+        """Twists (E, 6) between the frames, and the axes (E, n, n) of their coordinates."""
         poses = zip(origins, orientations, strict=True)
-        twists = np.array([motions.relative_twist(o[0], u[0], o[1], u[1]) for o, u in poses])
-        axes = np.tile(np.eye(n), (count, 1, 1))
+        twists = np.array([relative_twist(o[0], u[0], o[1], u[1]) for o, u in poses])
+        axes = np.tile(np.eye(12 + self.segments.stress.shape[-1]), (len(twists), 1, 1))
         for k in range(4):
             axes[:, 3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = orientations[:, k // 2]
+        return twists, axes
+
+    def _evaluated(self, origins, orientations, velocities):
+        count, n = velocities.shape
         if not velocities.any():
-            return axes @ masses_at(twists, self._segments) @ axes.transpose(0, 2, 1), np.zeros((count, n))
-        mass, slope, change, by_twist = moving_masses(twists, np.einsum("eji,ej->ei", axes, velocities), self._segments)
+            return self.masses(origins, orientations), np.zeros((count, n))
+        twists, axes = self._seen(origins, orientations)
+        mass, slope, change, by_twist = moving_masses(twists, np.einsum("eji,ej->ei", axes, velocities), self.segments)
         mass = axes @ mass @ axes.transpose(0, 2, 1)
         change[:, :12] -= np.einsum("eki,ek->ei", slope, by_twist)
         p = np.einsum("eij,ej->ei", mass, velocities)

@@ -1,4 +1,4 @@
-"""Flexibility, displacement shapes and consistent mass of a beam segment, by Gauss quadrature.
+"""Flexibility and displacement shapes of a beam segment, by Gauss quadrature; its masses are in :mod:`.moving_segments`.
 
 Let x go from 0 to 1 along the segment, and let forces f act at its far end (in the axes of that end, conjugate to ``log``).
 The section at x then carries ``s = H^T f`` with ``H = J^-1(-d) Ad(exp(-(1 - x) d))``.  Its strain is ``C^-1 s``, so the far
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .motions import coadjoint_form, inverse_coefficients, small_adjoint
+from .motions import inverse_coefficients, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -151,32 +151,3 @@ def inner_stiffness(d, length, compliance, scale, m, stiffness):
     by_component = inner.transpose(1, 2, 0) @ (weights * strain).transpose(1, 0, 2)
     slopes = np.stack([moved[:, 5] + strain[:, 1], strain[:, 2] - moved[:, 4]], axis=1)
     return by_component, slopes.reshape(-1, m).T @ (weights * slopes).reshape(-1, m)
-
-
-def section_motions(d, length, compliance, scale, m, stiffness, force, lever, moment):
-    """Twists (points, 6, 12 + m) of the sections along their own axes, by those of frames 0 and 1 and the internal coordinates.
-
-    Velocities between the ends follow the static shapes about the present form, which is a helix under the end ``force`` (6,);
-    ``stiffness`` (6, 6) belongs to that form.  ``lever`` and ``moment`` (6, 6) are ``lever`` and ``slope`` of
-    :class:`mse.kernels.beams.Row`.
-    """
-    shapes, transports, slope = _along(d)
-    inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
-    # a section that rotates sees other components of the end force: under tension, a shear force
-    swung = coadjoint_form(force) @ (lever @ slope)
-    ends = stiffness @ (slope - moment @ swung)  # forces by the motions of the ends
-    by_ends = shapes @ ends + _FROM_MIDDLE * swung
-    strain = compliance[:, :, None] * np.concatenate([by_ends, inner], axis=2)
-    moved = _carried(length, transports, strain)
-    moved[:, :, :6] += _back(transports)
-    return moved
-
-
-def local_mass(moved, length, density):
-    """Consistent mass (12 + m, 12 + m) for the twists of frames 0 and 1 along their own axes and the internal coordinates.
-
-    ``moved`` are the :func:`section_motions`; ``density`` (points, 6) is the diagonal of the mass of the section per length.
-    """
-    weights = ((WEIGHTS * length)[:, None] * density).reshape(-1, 1)
-    moved = moved.reshape(-1, moved.shape[2])
-    return moved.T @ (weights * moved)

@@ -1,4 +1,4 @@
-"""Masses of many beam segments in motion, at one bent shape each, and their exact slopes by the twists between the ends.
+"""Consistent masses of many beam segments, at one bent shape each, and their exact slopes by the twists between the ends.
 
 The formulas are those of :mod:`mse.kernels.beam_shapes`, for arrays with a first axis of segments (E, ...).  By twists d
 change ``Ad(exp(x d))`` by ``ad(X) Ad(exp(x d))``, where ``X = int_0^x Ad(exp(y d)) dy``, and powers of ad by the product rule.
@@ -17,6 +17,9 @@ from .motions import coadjoint_form, inverse_series, small_adjoint
 _EVEN, _NEXT = 2 * np.arange(len(EXPONENTIAL)), np.arange(1, 5)  # exponents of the angle and of ad in its series
 _INTEGRAL = EXPONENTIAL / (_EVEN[:, None] + _NEXT + 1.0)
 _IDENTITY = np.eye(6)
+# Segments whose masses are found at once.  Their sections then take 8 MB; those of 5,000 took 160, and no less time
+# (tests/elements/test_segment_inertia.py).
+_AT_ONCE = 256
 _AD, _COAD = (np.array([by(x) for x in _IDENTITY]).reshape(6, 36) for by in (small_adjoint, coadjoint_form))
 _FROM_MIDDLE = (POINTS - 0.5)[:, None]
 
@@ -24,8 +27,8 @@ _FROM_MIDDLE = (POINTS - 0.5)[:, None]
 class Segments(NamedTuple):
     """Data of segments: twists at rest (E, 6), lengths (E,), compliance and density (E, points, 6) of sections.
 
-    ``stress`` (E, points, 6, m) are their free stress fields; ``lever`` and ``moment`` (E, 6, 6) as in
-    :func:`.beam_shapes.section_motions`.
+    ``stress`` (E, points, 6, m) are their free stress fields; ``lever`` and ``moment`` (E, 6, 6) are ``lever`` and ``slope`` of
+    :class:`mse.kernels.beams.Row`.
     """
 
     rest: np.ndarray
@@ -61,8 +64,20 @@ def moving_masses(twists: np.ndarray, moves: np.ndarray, s: Segments) -> tuple[n
 
 def masses_at(twists: np.ndarray, s: Segments) -> np.ndarray:
     """M alone."""
-    form = _Form(twists, s)
-    return form.masses(form.motions())
+
+    def some(first: int) -> np.ndarray:
+        form = _Form(twists[first : first + _AT_ONCE], Segments(*(x[first : first + _AT_ONCE] for x in s)))
+        return form.masses(form.motions())
+
+    return np.concatenate([some(first) for first in range(0, len(twists), _AT_ONCE)])
+
+
+def section_motions(twists: np.ndarray, s: Segments) -> np.ndarray:
+    """Twists (E, points, 6, 12 + m) of the sections along their own axes, by those of frames 0 and 1 and internal coordinates.
+
+    Velocities between the ends follow the static shapes about the present form, which is a helix under the forces at the ends.
+    """
+    return _Form(twists, s).motions()
 
 
 class _Form:
@@ -82,7 +97,7 @@ class _Form:
         self.stiffness = np.linalg.inv(np.sum(_transposed(self.by_end) @ softened, axis=1))
         self.yields = np.sum(_transposed(softened) @ s.stress, axis=1)  # of the far end, by the free stress fields
         self.force = _times(self.stiffness, twists - s.rest)
-        # what sections feel of the force as they turn
+        # a section that turns sees other components of the end force: under tension, a shear force
         self.swung = _coadjoints(self.force) @ (s.lever @ self.slope)
 
     def _sums(self, series: np.ndarray, of_points: np.ndarray) -> np.ndarray:
@@ -92,7 +107,7 @@ class _Form:
         return flat.reshape(*flat.shape[:2], 6, 6)
 
     def motions(self) -> np.ndarray:
-        """:func:`.beam_shapes.section_motions` (E, points, 6, 12 + m)."""
+        """See :func:`section_motions`."""
         s = self.segments
         ends = self.stiffness @ (self.slope - s.moment @ self.swung)
         by_ends = self.by_end @ ends[:, None] + _FROM_MIDDLE[:, None] * self.swung[:, None]

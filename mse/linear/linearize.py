@@ -307,6 +307,8 @@ class Expansion:
             if not powered:
                 return found
         objects = [self.wp._topology.elements[k].obj for k in kind.members]
+        if law == "mass_matrix" and kind.cls.moving is not None:
+            return [("", kind.cls.moving(objects).masses(self.at.o[kind.frames], self.at.U[kind.frames]))]
         places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
         own, flows = [], self._flows(kind)
         if kernel is None:

@@ -7,7 +7,7 @@ import mse
 from mse import Pose
 from mse.elements.base import FramePose
 from mse.elements.recorded_laws import differentiated
-from mse.kernels import beams
+from mse.kernels import beam_shapes, beams
 from mse.kernels.rotations import rotation_matrix
 
 FIRST = Pose.rx(0.2) @ Pose.ry(0.4) @ Pose.rz(0.3)
@@ -65,3 +65,49 @@ def test_the_kernel_has_the_derivatives_of_the_law_with_internal_coordinates(siz
     np.testing.assert_allclose(found[1][0, 12:], gradient[12:], rtol=1e-9)
     whole = np.sum(stiffness, axis=0) if np.ndim(stiffness) == 3 else stiffness
     np.testing.assert_allclose(found[2][0, 0], whole, atol=1e-12 * np.abs(whole).max())
+
+
+def test_a_straight_uniform_segment_has_the_textbook_mass_matrix():
+    """J. S. Przemieniecki, "Theory of Matrix Structural Analysis" (1968), table 11.4."""
+    steel, length, radius = mse.materials["C70 steel"], 0.4, 0.02
+    beam = mse.RoundBeam("beam", length=length, radius=radius, elements=1, theory="euler-bernoulli", material=steel)
+    seg = beam.components()[0].element
+    m = seg.mass_matrix([FramePose(np.zeros(3), np.eye(3)), FramePose(np.array([length, 0.0, 0.0]), np.eye(3))])
+    area, inertia = np.pi * radius**2, np.pi * radius**4 / 4
+    mass = steel.density * area * length
+    axial, torsion, bending, turning = (0, 6), (3, 9), (2, 4, 8, 10), 2.0 * inertia / area
+    expected = mass * np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+    np.testing.assert_allclose(m[np.ix_(axial, axial)], expected, rtol=1e-12)
+    np.testing.assert_allclose(m[np.ix_(torsion, torsion)], turning * expected, rtol=1e-12)
+    x = length
+    shape = [[156, -22 * x, 54, 13 * x], [-22 * x, 4 * x * x, -13 * x, -3 * x * x]]
+    first = mass / 420.0 * np.array(shape)  # without rotary inertia, which Euler and Bernoulli leave out
+    np.testing.assert_allclose(m[np.ix_(bending[:2], bending)], first, rtol=1e-11)
+    np.testing.assert_allclose(m[np.ix_(bending[2:], bending[2:])], first[:, :2] * [[1, -1], [-1, 1]], rtol=1e-11)
+
+
+def test_a_bent_segment_moves_rigidly_with_the_energy_of_its_sections():
+    seg, poses = segment(), (FIRST, BENT)
+    frames = [FramePose(p.o, p.U) for p in poses]
+    v, w = np.array([0.3, -0.2, 0.5]), np.array([1.0, 2.0, -1.5])
+    u = np.concatenate([*(x for f in frames for x in (v + np.cross(w, f.o), w)), np.zeros(8)])
+    energy = 0.0
+    for section, weight, density in zip(seg.section_poses(frames), beam_shapes.WEIGHTS, seg._data.density, strict=True):
+        own = np.concatenate([section.U.T @ (v + np.cross(w, section.o)), section.U.T @ w])
+        energy += weight * seg._data.length * own @ (density * own)
+    assert u @ seg.mass_matrix(frames) @ u == pytest.approx(energy, rel=1e-10)
+    motions = seg.section_motions(frames) @ u
+    for section, moved in zip(seg.section_poses(frames), motions, strict=True):
+        np.testing.assert_allclose(section.U @ moved[:3], v + np.cross(w, section.o), atol=1e-12)
+
+
+def test_masses_of_many_segments_are_those_of_each():
+    many = [
+        mse.RoundBeam(f"b{k}", length=0.3 + 0.001 * k, radius=0.01, elements=1).components()[0].element
+        for k in range(300)
+    ]
+    o, u = stacked((FIRST, BENT))
+    found = type(many[0]).moving(many).masses(np.repeat(o, 300, axis=0), np.repeat(u, 300, axis=0))
+    frames = [FramePose(p.o, p.U) for p in (FIRST, BENT)]
+    for k in (0, 255, 256, 299):
+        np.testing.assert_allclose(found[k], many[k].mass_matrix(frames), rtol=1e-12, atol=1e-15)
