@@ -84,6 +84,31 @@ system.simulate(duration=0.1, dt=0.01, initial={{"stage": Pose.dxdydz(0.05, 0.0,
 print(time.perf_counter() - start)
 """
 
+STIFF = """
+import time
+start = time.perf_counter()
+import mse
+from mse import Pose
+system = mse.MSystem("stiff", gravity=(0, 0, -9.81))
+body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.01, at=Pose.dz(-0.5)))
+tip = system.add(mse.RigidBody("tip", mass=0.01, inertia=1e-6, at=Pose.dz(-0.6)))
+system.add(mse.Revolute("hinge", axis=(0, 1, 0)), between=(body @ Pose.dz(0.5), system.ground))
+system.add(mse.Prismatic("rubber", axis=(0, 0, 1), stiffness=1e6, damping=1e3), between=(tip, body @ Pose.dz(-0.1)))
+motion = system.simulate(duration=5.0, dt=5.0, initial={"hinge.angle": 1.0}, rtol=1e-5)
+assert motion.method.startswith("implicit")
+print(time.perf_counter() - start)
+"""
+BEAM = """
+import time
+start = time.perf_counter()
+import mse
+system = mse.MSystem("beam", gravity=(0, 0, -9.81))
+rod = system.add(mse.RoundBeam("rod", length=0.5, radius=3e-3, elements=2))
+system.clamp(system.ground, rod.frame(0))
+system.simulate(duration=0.02, dt=0.01, rtol=1e-4)
+print(time.perf_counter() - start)
+"""
+
 
 def alone(program: str, cache: str, ahead: bool = True) -> float:
     """The seconds that a program tells, in a process of its own; another one may compile ``ahead`` of it."""
@@ -114,6 +139,8 @@ def rows(quick: bool) -> Iterator[Row]:
         (3, MOTION.format(loop=True), "large motion of a loop"),
         (4, WIRES.format(method="explicit"), "large motion on wires"),
         (4, WIRES.format(method="implicit"), "the same by implicit steps"),
+        (2, STIFF, "large motion that mse finds to be stiff"),
+        (2, BEAM, "large motion of a beam"),
     ):
         with tempfile.TemporaryDirectory() as cache:
             yield Row(f"first use: {task}, cache empty, one process", size, alone(program, cache, ahead=False))
