@@ -51,6 +51,15 @@ def test_forces_of_inertia_are_those_of_lagrange(theory, n):
     np.testing.assert_allclose(c, expected, atol=1e-9 * np.abs(c).max())
 
 
+def test_what_is_kept_for_the_next_call_is_for_the_same_velocities_alone():
+    seg, places = segment(), stacked((FIRST, BENT))
+    inertia, v = type(seg).moving([seg]), np.random.default_rng(2).normal(size=(1, 20))
+    (mass, c), (same, fast), (_, rest) = (inertia(*places, x * v) for x in (1.0, 2.0, 0.0))
+    np.testing.assert_allclose(same, mass, atol=1e-15)
+    np.testing.assert_allclose(fast, 4.0 * c, rtol=1e-12, atol=1e-12 * np.abs(c).max())
+    assert not rest.any() and c.any()
+
+
 @pytest.mark.parametrize("size", [0.0, 1e-3])
 def test_the_kernel_has_the_derivatives_of_the_law_with_internal_coordinates(size):
     seg = segment()

@@ -91,3 +91,32 @@ def test_parts_of_large_motions_are_compiled_once():
                 if call.func.id in vars(module) and call.func.id not in vars(tree_nodes):
                     given.setdefault(vars(module)[call.func.id], set()).add(literals)
     assert not [part for part, literals in given.items() if len(literals) > 1]
+
+
+TWICE = """
+from mse.kernels import jit
+
+@jit.kept()
+def twice(x):
+    return 2 * x
+
+print(jit.compiled_for(twice, (1.0,)), jit.on_disk(twice))
+jit.compile_for(twice, (1.0,))
+print(jit.compiled_for(twice, (1.0,)), jit.on_disk(twice), jit.compiled_for(twice, (1,)))
+"""
+
+
+def test_code_for_other_arguments_does_not_count(tmp_path):
+    """In the process that compiles it, and in the next one."""
+    (tmp_path / "twice.py").write_text(TWICE)
+    given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = [
+        subprocess.run(
+            [sys.executable, "twice.py"], cwd=tmp_path, env=given, text=True, capture_output=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert [one.stdout.split() for one in found] == [
+        ["False", "False", "True", "True", "False"],
+        ["True", "True", "True", "True", "False"],
+    ]
