@@ -100,10 +100,10 @@ def test_a_bent_segment_moves_rigidly_with_the_energy_of_its_sections():
     frames = [FramePose(p.o, p.U) for p in poses]
     v, w = np.array([0.3, -0.2, 0.5]), np.array([1.0, 2.0, -1.5])
     u = np.concatenate([*(x for f in frames for x in (v + np.cross(w, f.o), w)), np.zeros(8)])
-    energy = 0.0
-    for section, weight, density in zip(seg.section_poses(frames), beam_shapes.WEIGHTS, seg._data.density, strict=True):
+    energy, data = 0.0, type(seg).moving([seg]).segments
+    for section, weight, density in zip(seg.section_poses(frames), beam_shapes.WEIGHTS, data.density[0], strict=True):
         own = np.concatenate([section.U.T @ (v + np.cross(w, section.o)), section.U.T @ w])
-        energy += weight * seg._data.length * own @ (density * own)
+        energy += weight * data.length[0] * own @ (density * own)
     assert u @ seg.mass_matrix(frames) @ u == pytest.approx(energy, rel=1e-10)
     motions = seg.section_motions(frames) @ u
     for section, moved in zip(seg.section_poses(frames), motions, strict=True):
