@@ -87,7 +87,7 @@ def _twist(frames: Sequence[FramePose]) -> np.ndarray:
 
 
 def _stacked(frames: Sequence[FramePose]) -> tuple[np.ndarray, np.ndarray]:
-    """The poses of its two frames as those of one segment of many."""
+    """Origins (1, 2, 3) and orientations (1, 2, 3, 3) of the two frames of one segment."""
     return np.array([[f.o for f in frames]]), np.array([[f.U for f in frames]])
 
 

@@ -35,7 +35,7 @@ from .springs import body_load
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _NICENESS = 5
 _LOOKING = 0.02  # s, between two looks at whether a kernel is on disk, which take a hundredth of it
-_CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({!r})"
+_CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_as_second; compile_as_second({!r})"
 
 SEARCH, BEAMS, TREES, LOOPS, ACTING, BODIES = "search", "beams", "trees", "loops", "acting", "bodies"
 IMPLICIT_TREES, IMPLICIT_LOOPS = "implicit trees", "implicit loops"
@@ -147,12 +147,12 @@ def wait_for_steps(kind: str) -> None:
 
 
 def _missing(kernels: list[tuple]) -> list[tuple]:
-    """Of some kernels with arguments those that no process has compiled yet."""
+    """The kernels of a list, with their arguments, that no process has compiled yet."""
     return [(kernel, arguments) for kernel, arguments in kernels if not compiled_for(kernel, arguments)]
 
 
 def _tell(kind: str, share: int) -> bool:
-    """Whether a second process compiles steps already, and goes on with so many of the kernels of these ones."""
+    """Tell a second process that compiles steps to go on with so many kernels of a kind; whether there is one to tell."""
     global _kind
     if _child is None or _child.poll() is not None or _kind in (SEARCH, BEAMS):
         return False
@@ -199,8 +199,8 @@ def _end() -> None:
         atexit.unregister(_end)
 
 
-def compile_backwards(kind: str) -> None:
-    """Run in the second process: compile what is not on disk yet, of a search from the last kernel needed to the first."""
+def compile_as_second(kind: str) -> None:
+    """Compile what is not on disk yet, in the second process: for a search from the last kernel needed to the first."""
     asked = SimpleQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it, within a kernel too

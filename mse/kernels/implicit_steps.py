@@ -2,8 +2,8 @@
 
 Of ``x' = r(x, v)``, ``v' = a(x, v)`` three stages are solved together by Newton's method.  Charts are centered where a step
 begins, so that r = v is near enough for its matrices ``s^2 - s A_v - A_x``, with the slopes A of accelerations by differences.
-The method, its error estimate and its control are those of :mod:`mse.dynamics.implicit`.  That module makes the steps of all
-other systems.
+Method, error estimate and control of the steps are those of :mod:`mse.dynamics.implicit`, which makes the steps of all other
+systems.
 
 Trees and loops have three kernels each (:mod:`.implicit_trees`, :mod:`.implicit_loops`), which are called by their addresses.
 One puts coordinates at the begin of a step, one slopes at coordinates, one poses at coordinates.  Their first arguments are

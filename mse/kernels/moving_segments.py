@@ -17,7 +17,7 @@ from .motions import coadjoint_form, inverse_series, small_adjoint
 _EVEN, _NEXT = 2 * np.arange(len(EXPONENTIAL)), np.arange(1, 5)  # exponents of the angle and of ad in its series
 _INTEGRAL = EXPONENTIAL / (_EVEN[:, None] + _NEXT + 1.0)
 _IDENTITY = np.eye(6)
-# Segments whose masses are found at once.  Their sections then take 8 MB; those of 5,000 took 160, and no less time
+# The most segments whose masses are found in one call, with arrays of 8 MB.  5,000 segments in one call took 160 MB, and as long
 # (tests/elements/test_segment_inertia.py).
 _AT_ONCE = 256
 _AD, _COAD = (np.array([by(x) for x in _IDENTITY]).reshape(6, 36) for by in (small_adjoint, coadjoint_form))
@@ -73,8 +73,9 @@ def masses_at(twists: np.ndarray, s: Segments) -> np.ndarray:
 
 
 def section_motions(twists: np.ndarray, s: Segments) -> np.ndarray:
-    """Twists (E, points, 6, 12 + m) of the sections along their own axes, by those of frames 0 and 1 and internal coordinates.
+    """Motions (E, points, 6, 12 + m) of the sections, by the motions of frames 0 and 1 and by the internal coordinates.
 
+    Sections and frames move by twists along their own axes.
     Velocities between the ends follow the static shapes about the present form, which is a helix under the forces at the ends.
     """
     return _Form(twists, s).motions()

@@ -65,7 +65,8 @@ class Work(NamedTuple):
 
     Poses, turns and motions are of ground and bodies (b + 1, ...), slopes (R, 12), values and bends (R,) of rows.  The arena
     (r, widest) has the fronts, ``right`` (c,) their right sides, ``terms`` (6 b,) the terms of pivots.  What solves them, and
-    what was found before, are (n + R,), a point of a chart (2 n + 2,).  ``small`` (36, 3) is room for one joint or body.
+    what was found before, are (n + R,), a point of a chart (2 n + 2,).  ``small`` (36, 3) is room for one joint or
+    body, up to row 31 in parts of ``run``, behind it in ``run`` itself.
     """
 
     o: np.ndarray
@@ -318,7 +319,7 @@ def _move(work, v, start):
             work.motion[b, c] = v[start + 6 * b - 6 + c]
 
 
-@part
+@part  # not a bare one, since put_turned allocates
 def _displace(work, o, u, x):
     """Poses of bodies displaced from o (b + 1, 3), u (b + 1, 3, 3) by the coordinates x (n,) of a chart."""
     for b in range(o.shape[0]):

@@ -185,11 +185,11 @@ def test_one_process_at_a_time_and_one_for_each_kind_of_search(started):
     ahead.compile_ahead([spring])
     ahead.compile_ahead([spring])
     ahead.compile_ahead([segment])  # while the other one runs
-    assert [command[-1].endswith("compile_backwards('search')") for command in started] == [True]
+    assert [command[-1].endswith("compile_as_second('search')") for command in started] == [True]
     ahead._asked.clear()
     ahead._child.kill()
     ahead.compile_ahead([segment])
-    assert started[1][-1].endswith("compile_backwards('beams')")
+    assert started[1][-1].endswith("compile_as_second('beams')")
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_a_large_motion_asks_for_its_steps_and_waits_for_the_first_of_them(start
 
     monkeypatch.setattr(Recorder, "wait", wait)
     pendulum(kind).simulate(duration=0.01, dt=0.01)
-    assert commands(started) == ["compile_backwards('search')", f"compile_backwards('{kind}')"]
+    assert commands(started) == ["compile_as_second('search')", f"compile_as_second('{kind}')"]
     assert compiled == here and ahead._child is None
 
 
@@ -292,19 +292,19 @@ def test_it_leaves_what_this_process_compiles_itself(started, monkeypatch, done)
 def test_an_implicit_motion_asks_for_steps_of_its_own(started, monkeypatch, kind):
     monkeypatch.setattr(ahead, "wait_for_steps", lambda kind: None)
     pendulum(kind).simulate(duration=0.01, dt=0.01, method="implicit")
-    assert commands(started) == ["compile_backwards('search')", f"compile_backwards('implicit {kind}')"]
+    assert commands(started) == ["compile_as_second('search')", f"compile_as_second('implicit {kind}')"]
 
 
 def test_a_process_that_makes_steps_goes_on_with_others(started, done):
     """A run that turns out to be stiff needs the longest kernel of explicit steps, too."""
     ahead.compile_steps_ahead("loops")
     ahead.compile_steps_ahead("implicit loops")
-    assert commands(started) == ["compile_backwards('loops')"] and ahead._kind == "implicit loops"
+    assert commands(started) == ["compile_as_second('loops')"] and ahead._kind == "implicit loops"
     assert ahead._child.stdin.getvalue() == b"6 implicit loops\n"
     assert ahead.steps_of("loops")[0][0] is ahead.steps_of("implicit loops")[0][0]
     ahead._child.kill()
     ahead.compile_steps_ahead("trees")
-    assert commands(started)[1:] == ["compile_backwards('trees')"]
+    assert commands(started)[1:] == ["compile_as_second('trees')"]
 
 
 def test_the_second_process_goes_on_with_what_it_is_told(done):
