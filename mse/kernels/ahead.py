@@ -2,8 +2,8 @@
 
 It leaves the code on disk, which is the same whoever compiles it.  For a first search the second process works from the last
 kernel needed to the first; the first process uses what it finds, and the two meet in the middle.  For a first large motion the
-second process works from the first of the kernels that make the steps to the last, while the first process compiles what comes
-before them; then this one works from the last to the first, and waits where the two meet.
+second process, whatever it is at, turns to the kernels that make the steps, from the first to the last, while the first process
+compiles what comes before them; then this one works from the last to the first, and waits where the two meet.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import threading
 from collections.abc import Collection
 from contextlib import suppress
 from queue import SimpleQueue
+from time import sleep
 
 import numpy as np
 
@@ -33,7 +34,6 @@ from .springs import body_load
 
 # if Python is embedded in another application, sys.executable would start that application again
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
-_NICENESS = 5
 _LOOKING = 0.02  # s, between two looks at whether a kernel is on disk, which take a hundredth of it
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_as_second; compile_as_second({!r})"
 
@@ -127,7 +127,7 @@ def compile_steps_ahead(kind: str) -> None:
     if kind not in _asked and useful:
         _asked.add(kind)
         if not _tell(kind, len(kernels)):
-            _end()  # what a search needs takes less time, and this process compiles it meanwhile
+            _end()
             _start(kind)
 
 
@@ -152,9 +152,9 @@ def _missing(kernels: list[tuple]) -> list[tuple]:
 
 
 def _tell(kind: str, share: int) -> bool:
-    """Tell a second process that compiles steps to go on with so many kernels of a kind; whether there is one to tell."""
+    """Tell the second process to go on with so many kernels of a kind of steps; whether there is one to tell."""
     global _kind
-    if _child is None or _child.poll() is not None or _kind in (SEARCH, BEAMS):
+    if _child is None or _child.poll() is not None:
         return False
     with suppress(OSError):  # it may just have ended
         _child.stdin.write(f"{share} {kind}\n".encode())
@@ -166,13 +166,10 @@ def _tell(kind: str, share: int) -> bool:
 def _start(kind: str) -> None:
     global _child, _kind
     path = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
-    flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-    if kind in (SEARCH, BEAMS):
-        flags |= getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
     with suppress(Exception):  # if it is forbidden, this process compiles everything itself
         _child = subprocess.Popen(
             [sys.executable, "-c", _CODE.format(path, kind)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, creationflags=flags,
+            stderr=subprocess.DEVNULL, creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )  # fmt: skip
         _kind = kind
         atexit.register(_end)
@@ -200,35 +197,33 @@ def _end() -> None:
 
 
 def compile_as_second(kind: str) -> None:
-    """Compile what is not on disk yet, in the second process: for a search from the last kernel needed to the first."""
+    """Compile what is not on disk yet, in the second process: for a search from the last kernel needed to the first.
+
+    Before each kernel it turns to what the first process asks for: steps take longer than what is left of a search, and the first
+    process waits for them.
+    """
     asked = SimpleQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it, within a kernel too
-    if kind not in (SEARCH, BEAMS):  # for which the first process waits, so that it has the same priority
-        _compile_steps(kind, asked)
-        return
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
-    if kind == BEAMS:
-        _compile_missing(late_parts())  # while the first process compiles the early ones
-    _compile_missing(needed(kind == BEAMS))
+    if kind in (SEARCH, BEAMS):
+        late = late_parts() if kind == BEAMS else []  # while the first process compiles the early ones
+        kernels = [*reversed(late), *reversed(needed(kind == BEAMS))]
+    else:
+        kernels = steps_of(kind)
+    sleep(_LOOKING)  # the other thread reads what came while this process started
+    _compile_missing(kernels, asked)
 
 
-def _compile_missing(kernels: list[tuple]) -> None:
-    """Compile kernels, from the last to the first, that are not on disk yet."""
-    for kernel, arguments in reversed(kernels):
-        if not on_disk(kernel):  # the first process may have compiled it
-            compile_for(kernel, arguments)
-
-
-def _compile_steps(kind: str, asked: SimpleQueue) -> None:
-    """Compile what makes steps, from the first kernel to the last, and go on with what is asked for meanwhile."""
-    kernels = steps_of(kind)
-    while missing := _missing(kernels):
-        compile_for(*missing[0])
+def _compile_missing(kernels: list[tuple], asked: SimpleQueue) -> None:
+    """Compile kernels in order that no process has compiled yet, or those that are asked for meanwhile."""
+    while True:
         while not asked.empty():
             share, kind = asked.get().split(maxsplit=1)
             kernels = steps_of(kind)[: int(share)]
+        missing = _missing(kernels)
+        if not missing:
+            return
+        compile_for(*missing[0])
 
 
 def _listen(asked: SimpleQueue) -> None:

@@ -177,7 +177,7 @@ ADDED = {
     "driven": {"march"},  # a run in time
     "wires": {"springs", "rotations"},
     "bushing": {"springs", "rotations", "small_matrices"},
-    "beam": {"beams", "motions", "small_matrices"},
+    "beam": {"beams", "motions", "rotations", "small_matrices"},
     "swept": {"fronts", "ldl", "rotations"},  # a response of many coordinates, whose search turns what hangs on bodies
 }
 
