@@ -20,9 +20,9 @@ import numpy as np
 
 from .acting import FORCES, acting_arguments
 from .by_address import address, called
-from .jit import bare_part, kept, part
+from .jit import bare_part, kept
 from .multibody_fronts import eliminate, solve
-from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned
+from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned_in
 
 GOOD, NOT_GOOD, NEAR = 0, 1, 2
 # of numpy, since numba would compile a part once for each of Python's (jit.py)
@@ -319,14 +319,14 @@ def _move(work, v, start):
             work.motion[b, c] = v[start + 6 * b - 6 + c]
 
 
-@part  # not a bare one, since put_turned allocates
+@bare_part
 def _displace(work, o, u, x):
     """Poses of bodies displaced from o (b + 1, 3), u (b + 1, 3, 3) by the coordinates x (n,) of a chart."""
     for b in range(o.shape[0]):
         for c in range(3):
             work.o[b, c] = o[b, c] + (x[6 * b - 6 + c] if b else 0.0)
             work.turn[b, c] = x[6 * b - 3 + c] if b else 0.0
-    put_turned(u, work.turn, work.u)
+    put_turned_in(work.small[:9], u, work.turn, work.u)
 
 
 @bare_part
@@ -359,7 +359,7 @@ def _largest(work, values, size, count, independent, gap):
             gap[0] = max(gap[0], x)
 
 
-@kept(nogil=True, error_model="numpy")
+@kept(nogil=True, error_model="numpy", _nrt=False)
 def run(
     model, work, exert, acting, o, u, memory, extra, independent, y, h, coefficients, first, last, restoring, slopes,
     limits, gaps,
@@ -422,7 +422,7 @@ def run(
                 for c in range(3):
                     work.turn[b, c] = work.solution[6 * b - 3 + c]
                     work.o[b, c] += work.solution[6 * b - 6 + c]
-            put_turned(work.u, work.turn, work.u)
+            put_turned_in(work.small[:9], work.u, work.turn, work.u)
             rounds += 1
         for _ in range(2 * moving):
             _put_speeds(model, work)

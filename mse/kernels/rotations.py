@@ -11,7 +11,7 @@ from math import atan2, cos, sin, sqrt
 
 import numpy as np
 
-from .jit import compiled, part
+from .jit import bare_part, compiled, part
 
 TURN = 2.0 * np.pi
 WHOLE = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer
@@ -35,6 +35,14 @@ def add_cross_matrix(factor, v, out):
 @compiled
 def rotation_matrix(w):
     """``exp([w]x) = I + sin(t)/t [w]x + (1 - cos t)/t^2 [w]x^2``; (3,) rad -> (3, 3)."""
+    m = np.empty((3, 3))
+    put_rotation_matrix(w, m)
+    return m
+
+
+@bare_part
+def put_rotation_matrix(w, m):
+    """:func:`rotation_matrix` of w (3,) into m (3, 3)."""
     x, y, z = w[0], w[1], w[2]
     t2 = x * x + y * y + z * z
     t = sqrt(t2)
@@ -45,7 +53,6 @@ def rotation_matrix(w):
         s = sin(t) / t
         half = sin(0.5 * t) / t
         c = 2.0 * half * half
-    m = np.empty((3, 3))
     xy, xz, yz = c * x * y, c * x * z, c * y * z
     x2, y2, z2 = x * x, y * y, z * z
     m[0, 0], m[1, 1], m[2, 2] = 1.0 - c * (y2 + z2), 1.0 - c * (x2 + z2), 1.0 - c * (x2 + y2)
@@ -53,7 +60,6 @@ def rotation_matrix(w):
     m[0, 1], m[1, 0] = xy - z, xy + z
     m[0, 2], m[2, 0] = xz + y, xz - y
     m[1, 2], m[2, 1] = yz - x, yz + x
-    return m
 
 
 @compiled
@@ -197,9 +203,15 @@ def turn_all(orientations, vectors):
 @compiled
 def put_turned(orientations, vectors, out):
     """:func:`turn_all` into ``out`` (n, 3, 3)."""
-    u, towards = np.empty((3, 3)), np.empty((3, 3))
+    put_turned_in(np.empty((9, 3)), orientations, vectors, out)
+
+
+@bare_part
+def put_turned_in(room, orientations, vectors, out):
+    """:func:`put_turned` with room (9, 3), for kernels that allocate nothing."""
+    turn, u, towards = room[:3], room[3:6], room[6:9]
     for n in range(orientations.shape[0]):
-        turn = rotation_matrix(vectors[n])
+        put_rotation_matrix(vectors[n], turn)
         for i in range(3):
             for j in range(3):
                 x = 0.0
