@@ -8,6 +8,7 @@ import numpy as np
 
 from ..kernels import ahead, implicit_loops, implicit_steps, implicit_trees, multibody
 from ..kernels.acting import exert_address
+from ..kernels.by_address import InMemory
 from ..kernels.implicit_steps import Own, Radau, Stages
 from ..kernels.steps import Passed, Sampled
 from ..kernels.trees import SLIDE
@@ -37,11 +38,13 @@ class _Implicit(CompiledSteps):
         )  # fmt: skip
 
     @abstractmethod
-    def _own(self, state: State) -> Own:
-        """The system in steps from a state on."""
+    def _own(self, state: State) -> tuple[tuple[int, ...], tuple]:
+        """Addresses of the system's kernels, and what they are given in steps from a state on."""
 
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        return implicit_steps.march(self._own(begin.state), self._radau, self._stages, passed, until, sampled)
+        addresses, given = self._own(begin.state)
+        memory = InMemory(given)
+        return implicit_steps.march(Own(*addresses, memory.at), self._radau, self._stages, passed, until, sampled)
 
     def interpolation(self, s: int) -> None:
         return None
@@ -57,8 +60,8 @@ class ImplicitTreeSteps(_Implicit, OfTree):
         self._prepare(radau._replace(metric=metric), 1)
         self._given = implicit_trees.given(self.tree, self.rows, 2 * nodes.count + 1)
 
-    def _own(self, state: State) -> Own:
-        return Own(*implicit_trees.addresses(), self._given)
+    def _own(self, state: State) -> tuple[tuple[int, ...], tuple]:
+        return implicit_trees.addresses(), self._given
 
 
 class ImplicitLoopSteps(_Implicit, OfBodies):
@@ -70,10 +73,10 @@ class ImplicitLoopSteps(_Implicit, OfBodies):
         limits = np.append(bodies.limits(0.0), OPEN * bodies.equations.measure.outermost)
         self._given = limits, len(bodies.followed), bodies.held
 
-    def _own(self, state: State) -> Own:
+    def _own(self, state: State) -> tuple[tuple[int, ...], tuple]:
         b = self.bodies
         given = implicit_loops.given(multibody.run_address(), b.model, b.work, b.exerting(state), *self._given)
-        return Own(*implicit_loops.addresses(), given)
+        return implicit_loops.addresses(), given
 
 
 def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | None:

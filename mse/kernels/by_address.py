@@ -1,7 +1,13 @@
-"""Calls of compiled kernels by their address: a kernel that calls a long one so is compiled without it."""
+"""Calls of compiled kernels by their address: a kernel that calls a long one so is compiled without it.
+
+What differs from system to system may be handed over by its address, too: then a kernel is compiled once for all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 from numba import config, typeof
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -15,6 +21,47 @@ def address(kernel, arguments: tuple) -> int:
     kernel.compile(signature)
     found = kernel.overloads[signature]
     return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+
+
+class InMemory:
+    """What kernels are given, as numba has it in memory, from the address ``at`` on as long as this object lives.
+
+    Arrays stay where they are.  They have to be of the types of the ``example`` of :func:`from_memory`, which nobody checks.
+    """
+
+    def __init__(self, given: tuple):
+        self._given = given
+        self._numbers = np.array(list(_numbers(given)))
+        self.at = given if config.DISABLE_JIT else self._numbers.ctypes.data
+
+
+def _numbers(given: tuple) -> Iterator[int]:
+    """All of a tuple of integers, of arrays whose rows stand one behind the other, and of such tuples."""
+    for one in given:
+        if isinstance(one, tuple):
+            yield from _numbers(one)
+        elif isinstance(one, np.ndarray):
+            # nobody counts who refers to the array: the first two numbers would tell where that is done
+            yield from (0, 0, one.size, one.itemsize, one.ctypes.data, *one.shape, *one.strides)
+        else:
+            yield one
+
+
+def from_memory(example: tuple):
+    """What a kernel calls to find a tuple like the example at an address."""
+    if config.DISABLE_JIT:
+        return lambda at: at
+    given = typeof(example)
+
+    @intrinsic
+    def find(context, at):
+        def put(context, builder, signature, values):
+            data = context.get_data_type(given).as_pointer()
+            return context.unpack_value(builder, given, builder.inttoptr(values[0], data))
+
+        return given(at), put
+
+    return find
 
 
 def _interpreted(kernel, arguments):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import implicit_steps
 from .acting import FOLLOWING, Acting, acting_arguments
-from .by_address import address, called
-from .implicit_steps import GOOD, NOT_GOOD, arguments, march, put_stages
+from .by_address import address, called, from_memory
+from .implicit_steps import GOOD, NOT_GOOD
 from .jit import kept
 from .multibody import Model, Work, put_angles, run, run_arguments
 
@@ -34,9 +35,31 @@ class Rooms(NamedTuple):
     slopes: np.ndarray
 
 
+def given(
+    runs: int, model: Model, work: Work, exerting: tuple[int, Acting], limits: np.ndarray, angles: int, rows: int
+) -> tuple:
+    """What these kernels find at their address, of bodies of which so many angles are followed and so many rows hold."""
+    n, bodies = len(work.terms), len(work.o)
+    rooms = Rooms(
+        np.zeros((bodies, 3)), np.zeros((bodies, 3, 3)), np.zeros(angles), np.zeros(n + 2), np.ones(rows, dtype=bool),
+        np.ones(rows, dtype=bool), limits, np.zeros(4), np.zeros((2, 2)), np.zeros((2, 2 * n + 2)),
+    )  # fmt: skip
+    return runs, model, work, *exerting, rooms
+
+
+def example() -> tuple:
+    """What is given of bodies, for its types."""
+    model, work = run_arguments()[:2]
+    return given(0, model, work, (0, acting_arguments()), np.zeros(0), 0, 0)
+
+
+_given = from_memory(example())
+
+
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_begin(runs, model, work, exert, acting, rooms, o, u, v, angles, y, gaps):
+def put_begin(at, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 2,) at the begin of a step, where it is found which rows are independent."""
+    runs, model, work, exert, acting, rooms = _given(at)
     n, gaps[0] = v.shape[0], 0.0
     for b in range(o.shape[0]):
         for i in range(3):
@@ -56,8 +79,9 @@ def put_begin(runs, model, work, exert, acting, rooms, o, u, v, angles, y, gaps)
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_slopes(runs, model, work, exert, acting, rooms, y, out):
+def put_slopes(at, y, out):
     """Slopes (2 n + 2,) at coordinates y; GOOD unless some body has no mass along a motion, or a dead point is near."""
+    runs, model, work, exert, acting, rooms = _given(at)
     given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
     found = called(runs, (*given, y, 0.0, rooms.weights, 1, 2, False, rooms.slopes, rooms.limits, rooms.gaps))
     for i in range(out.shape[0]):
@@ -66,8 +90,9 @@ def put_slopes(runs, model, work, exert, acting, rooms, y, out):
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_poses(runs, model, work, exert, acting, rooms, y, o, u, v, angles, gaps):
+def put_poses(at, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y, with constraints restored, so that velocities in y change, too."""
+    runs, model, work, exert, acting, rooms = _given(at)
     n = v.shape[0]
     for r in range(rooms.loose.shape[0]):
         rooms.loose[r] = rooms.independent[r]
@@ -87,32 +112,16 @@ def put_poses(runs, model, work, exert, acting, rooms, y, o, u, v, angles, gaps)
     return GOOD
 
 
-def given(
-    runs: int, model: Model, work: Work, exerting: tuple[int, Acting], limits: np.ndarray, angles: int, rows: int
-) -> tuple:
-    """What these kernels are given of bodies, of which so many angles are followed and so many rows hold."""
-    n, bodies = len(work.terms), len(work.o)
-    rooms = Rooms(
-        np.zeros((bodies, 3)), np.zeros((bodies, 3, 3)), np.zeros(angles), np.zeros(n + 2), np.ones(rows, dtype=bool),
-        np.ones(rows, dtype=bool), limits, np.zeros(4), np.zeros((2, 2)), np.zeros((2, 2 * n + 2)),
-    )  # fmt: skip
-    return runs, model, work, *exerting, rooms
-
-
 def kernels() -> list[tuple]:
     """All kernels of such steps, and arguments of the right types."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
-    model, work = run_arguments()[:2]
-    own = given(0, model, work, (0, acting_arguments()), row, 0, 0)
-    stages, steps = arguments(own)
     return [
-        (run, run_arguments()), (put_stages, stages), (march, steps), (put_slopes, (*own, row, row)),
-        (put_begin, (*own, table, stack, row, row, row, row)), (put_poses, (*own, row, table, stack, row, row, row)),
+        (run, run_arguments()), *implicit_steps.kernels(), (put_slopes, (0, row, row)),
+        (put_begin, (0, table, stack, row, row, row, row)), (put_poses, (0, row, table, stack, row, row, row)),
     ]  # fmt: skip
 
 
 @lru_cache
-def addresses() -> tuple[int, int, int, int]:
-    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of the kernels of this module."""
-    _, stages, _, slopes, begin, poses = (address(*one) for one in kernels())
-    return stages, begin, slopes, poses
+def addresses() -> tuple[int, ...]:
+    """Where the code of the kernels but ``run`` is, in the order of :class:`.implicit_steps.Own`."""
+    return tuple(address(*one) for one in kernels()[1:] if one[0] is not implicit_steps.march)

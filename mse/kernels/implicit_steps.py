@@ -6,8 +6,8 @@ Method, error estimate and control of the steps are those of :mod:`mse.dynamics.
 systems.
 
 Trees and loops have three kernels each (:mod:`.implicit_trees`, :mod:`.implicit_loops`), which are called by their addresses.
-One puts coordinates at the begin of a step, one slopes at coordinates, one poses at coordinates.  Their first arguments are
-``given``, the data of the system.  They return GOOD, or another number where nothing is found.
+One puts coordinates at the begin of a step, one slopes at coordinates, one poses at coordinates.  Their first argument is
+``given``, the address of the data of the system.  They return GOOD, or another number where nothing is found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .by_address import called
+from .by_address import called, done
 from .jit import bare_part, kept
 from .steps import FAILED, NO_INERTIA, REACHED, Passed, Sampled
 
@@ -99,19 +99,20 @@ class Stages(NamedTuple):
 
 
 class Own(NamedTuple):
-    """Kernels of a system: addresses of those for stages, for the begin of a step, slopes and poses, and what these are given."""
+    """Addresses of the kernels of a system, and of what is given to those that are not :func:`put_stages` and its factors."""
 
     stages: int
-    begin: int
+    factors: int
     slopes: int
+    begin: int
     poses: int
-    given: tuple
+    given: int
 
 
 @bare_part
 def _asked(own, y, out):
     """Whether slopes (N,) are found at y."""
-    return called(own.slopes, (*own.given, y, out)) == GOOD
+    return called(own.slopes, (own.given, y, out)) == GOOD
 
 
 @bare_part
@@ -148,8 +149,8 @@ def _differentiated(own, radau, room, speed):
     return True
 
 
-@bare_part
-def _put_factors(radau, room, h):
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
+def put_factors(radau, room, h):
     """Factors of the matrices of a step h, rows exchanged, with inverses of the pivots in their places."""
     n = room.by_x.shape[0]
     for which in range(2):
@@ -312,7 +313,7 @@ def put_stages(own, radau, room, h, part, repeated):
     there, if that is below one.
     """
     n, h = radau.metric.shape[0], part * h
-    _put_factors(radau, room, h)
+    done(own.factors, (radau, room, h))
     if part < 1.0:
         _put_start_within(radau, room, part)
         return _solved(own, radau, room, h, radau.limits.close_within)
@@ -354,7 +355,7 @@ def _begun(own, radau, room, passed, s):
     """Whether a step may begin, the speed (m/s) that it is measured by, and its least and its greatest length (s)."""
     n, time = radau.metric.shape[0], passed.time[s]
     start = passed.o[s], passed.u[s], passed.v[s], passed.angles[s]
-    called(own.begin, (*own.given, *start, room.y, room.gaps))
+    called(own.begin, (own.given, *start, room.y, room.gaps))
     turning = room.gaps[0]
     room.y[2 * n] = passed.damped[s]
     if not _asked(own, room.y, room.first):
@@ -388,7 +389,7 @@ def _taken(own, radau, room, first, lengths, speed, to):
             factor = min(radau.limits.most, _change(radau, error, many))
             if error < 1.0:
                 _put_end(radau, room, h, room.end)
-                if called(own.poses, (*own.given, room.end, *to, room.gaps)) == GOOD:
+                if called(own.poses, (own.given, room.end, *to, room.gaps)) == GOOD:
                     apart = max(room.gaps[0] / radau.limits.size, room.gaps[1] / speed) / radau.limits.rtol
                     if apart <= 1.0:
                         return h, h * min(most, factor), iterations, REACHED
@@ -415,7 +416,7 @@ def _put_samples(own, radau, room, passed, s, sampled, m):
                 return m, FAILED
             _put_end(radau, room, part * passed.made[s], y)
         to = sampled.o[m], sampled.u[m], sampled.v[m], sampled.angles[m]
-        if called(own.poses, (*own.given, y, *to, room.gaps)) != GOOD:
+        if called(own.poses, (own.given, y, *to, room.gaps)) != GOOD:
             return m, FAILED
         sampled.damped[m] = y[room.z.shape[1]]
         m += 1
@@ -451,14 +452,17 @@ def march(own, radau, room, passed, until, sampled):
     return passed.made.shape[0], m, REACHED
 
 
-def arguments(given: tuple) -> tuple:
-    """Arguments of :func:`put_stages` and, behind them, of :func:`march` of the right types, to compile them."""
+def kernels() -> list[tuple]:
+    """The kernels that trees and loops share, and arguments of the right types; the longest come first."""
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     pairs, triples = np.zeros((0, 0), dtype=complex), np.zeros((0, 0, 0), dtype=complex)
-    own = Own(0, 0, 0, 0, given)
+    own = Own(0, 0, 0, 0, 0, 0)
     limits = Limits(*[0.0] * 13, 0, 0.0)
     radau = Radau(row, table, row, np.zeros(0, dtype=complex), pairs, pairs, row, row, limits)
     room = Stages(*[row] * 6, *[table] * 5, triples, np.zeros((0, 0), dtype=int), triples, row)
     passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
     sampled = Sampled(row, stack, blocks, table, table, row)
-    return (own, radau, room, 0.0, 0.0, False), (own, radau, room, passed, 0.0, sampled)
+    return [
+        (put_stages, (own, radau, room, 0.0, 0.0, False)), (march, (own, radau, room, passed, 0.0, sampled)),
+        (put_factors, (radau, room, 0.0)),
+    ]  # fmt: skip

@@ -6,16 +6,33 @@ from functools import lru_cache
 
 import numpy as np
 
-from .by_address import address
-from .implicit_steps import GOOD, NOT_GOOD, arguments, march, put_stages
+from . import implicit_steps
+from .by_address import address, from_memory
+from .implicit_steps import GOOD, NOT_GOOD
 from .jit import kept
 from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, Tree, accelerate, place
 
 
+def given(tree: Tree, rows: np.ndarray, size: int) -> tuple:
+    """What these kernels find at their address, of a tree with so many coordinates, rates and works."""
+    return tree, rows, np.zeros(len(tree.nodes)), np.zeros(size)
+
+
+def example() -> tuple:
+    """What is given of a tree, for its types."""
+    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
+    numbers = np.zeros((0, 0), dtype=int)
+    return given(Tree(row, numbers, stack, table, table, stack, table, numbers, table), table, 0)
+
+
+_given = from_memory(example())
+
+
 @kept(no_cpython_wrapper=True, error_model="numpy")
-def put_begin(tree, rows, begin, point, o, u, v, angles, y, gaps):
+def put_begin(at, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 1,) at the begin of a step, where ``begin`` are the angles."""
+    tree, rows, begin, _ = _given(at)
     begin_step(tree, rows, o, u, v, angles, y)
     n, gaps[0] = (y.shape[0] - 1) // 2, 0.0
     for k in range(tree.nodes.shape[0]):
@@ -27,14 +44,16 @@ def put_begin(tree, rows, begin, point, o, u, v, angles, y, gaps):
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy")
-def put_slopes(tree, rows, begin, point, y, out):
+def put_slopes(at, y, out):
     """Slopes (2 n + 1,) at coordinates y; GOOD if all joints have inertia."""
+    tree, rows, _, _ = _given(at)
     return GOOD if accelerate(tree, rows, y, out) else NOT_GOOD
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy")
-def put_poses(tree, rows, begin, point, y, o, u, v, angles, gaps):
+def put_poses(at, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y."""
+    tree, rows, begin, point = _given(at)
     place(tree, rows, y, point)
     put_bodies(tree, rows, y, o, u, v)
     for k in range(tree.nodes.shape[0]):
@@ -43,25 +62,16 @@ def put_poses(tree, rows, begin, point, y, o, u, v, angles, gaps):
     return GOOD
 
 
-def given(tree: Tree, rows: np.ndarray, size: int) -> tuple:
-    """What these kernels are given of a tree with so many coordinates, rates and works."""
-    return tree, rows, np.zeros(len(tree.nodes)), np.zeros(size)
-
-
 def kernels() -> list[tuple]:
-    """All kernels of such steps, and arguments of the right types; that of slopes is the longest of this module."""
+    """All kernels of such steps, and arguments of the right types."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
-    numbers = np.zeros((0, 0), dtype=int)
-    own = given(Tree(row, numbers, stack, table, table, stack, table, numbers, table), table, 0)
-    stages, steps = arguments(own)
     return [
-        (put_slopes, (*own, row, row)), (put_stages, stages), (march, steps),
-        (put_begin, (*own, table, stack, row, row, row, row)), (put_poses, (*own, row, table, stack, row, row, row)),
+        *implicit_steps.kernels(), (put_slopes, (0, row, row)), (put_begin, (0, table, stack, row, row, row, row)),
+        (put_poses, (0, row, table, stack, row, row, row)),
     ]  # fmt: skip
 
 
 @lru_cache
-def addresses() -> tuple[int, int, int, int]:
-    """Where the code of :func:`.implicit_steps.put_stages` is for such systems, and of the kernels of this module."""
-    slopes, stages, _, begin, poses = (address(*one) for one in kernels())
-    return stages, begin, slopes, poses
+def addresses() -> tuple[int, ...]:
+    """Where the code of the kernels is, in the order of :class:`.implicit_steps.Own`."""
+    return tuple(address(*one) for one in kernels() if one[0] is not implicit_steps.march)

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 import textbook as book
+from numba import typeof
 
 import mse
 from mse import Pose
-from mse.dynamics import implicit
+from mse.dynamics import implicit, implicit_bodies
 from mse.dynamics.accelerations import Equations
 from mse.dynamics.implicit_bodies import ImplicitLoopSteps, ImplicitTreeSteps
 from mse.dynamics.moments import Moment
-from mse.kernels import implicit_steps
+from mse.kernels import implicit_loops, implicit_steps, implicit_trees
+from mse.kernels.by_address import InMemory
 from mse.kernels.steps import NO_INERTIA
 from mse.model.evaluation import Evaluation
 from mse.model.joint_assembly import put_together
@@ -95,6 +97,16 @@ def test_accelerations_are_differentiated_by_any_small_change(monkeypatch, facto
     motion = moved(stage(), PUSHED, rtol=1e-8)
     assert motion.steps == pytest.approx(expected.steps, rel=0.05)
     np.testing.assert_allclose(poses(motion, "mass"), poses(expected, "mass"), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("system", "initial", "kernels"), [(branched, INITIAL, implicit_trees), (stage, PUSHED, implicit_loops)]
+)
+def test_kernels_find_what_they_are_given_by_its_types(monkeypatch, system, initial, kernels):
+    given = []
+    monkeypatch.setattr(implicit_bodies, "InMemory", lambda one: given.append(one) or InMemory(one))
+    moved(system(), initial, rtol=1e-6)
+    assert {typeof(one) for one in given} == {typeof(kernels.example())}
 
 
 def test_a_step_that_compiled_code_does_not_make_is_made_by_numpy(monkeypatch):
