@@ -94,9 +94,9 @@ class _Form:
         self.slope = np.concatenate([0.5 * ad - even, 0.5 * ad + even], axis=-1)
         self.transports = self._sums(EXPONENTIAL, POINTS[:, None] ** _NEXT) + _IDENTITY
         self.by_end = _transposed(-self.slope[:, None, :, :6] @ self.transports)
-        softened = s.soft[..., None] * self.by_end
-        self.stiffness = np.linalg.inv(np.sum(_transposed(self.by_end) @ softened, axis=1))
-        self.yields = np.sum(_transposed(softened) @ s.stress, axis=1)  # of the far end, by the free stress fields
+        self.softened = s.soft[..., None] * self.by_end
+        self.stiffness = np.linalg.inv(_multiplied(self.by_end, self.softened))
+        self.yields = _multiplied(self.softened, s.stress)  # of the far end, by the free stress fields
         self.force = _times(self.stiffness, twists - s.rest)
         # a section that turns sees other components of the end force: under tension, a shear force
         self.swung = _coadjoints(self.force) @ (s.lever @ self.slope)
@@ -118,8 +118,7 @@ class _Form:
         return motion
 
     def masses(self, motion: np.ndarray) -> np.ndarray:
-        flat = (len(motion), -1, motion.shape[-1])
-        return _transposed(motion.reshape(flat)) @ (self.segments.heavy[..., None] * motion).reshape(flat)
+        return _multiplied(motion, self.segments.heavy[..., None] * motion)
 
     @cached_property
     def _back(self) -> np.ndarray:
@@ -147,11 +146,10 @@ class _Form:
             s.lever @ own_slope
         )
         ends = _times(self.stiffness, own - _times(s.moment, swung) - _times(self.yields, inner))
-        ends_slope = self.stiffness @ (
-            own_slope - s.moment @ swung_slope - self._end_slope(s.soft * given) - self._flexibility_slope(ends)
-        )
+        moved_slope, stress_slope = self._pulled_slopes(ends, s.soft * given)
+        ends_slope = self.stiffness @ (own_slope - s.moment @ swung_slope - moved_slope)
         stress = _times(self.by_end, ends[:, None]) + _FROM_MIDDLE * swung[:, None] + given
-        stress_slope = self.by_end @ ends_slope[:, None] + self._stress_slope(ends)
+        stress_slope += self.by_end @ ends_slope[:, None]
         stress_slope += _FROM_MIDDLE[:, None] * swung_slope[:, None]
         moved = _times(self.transports, s.compliance * stress)
         moved_slope = self.transports @ (s.compliance[..., None] * stress_slope) - _adjoints(moved) @ turning
@@ -169,8 +167,8 @@ class _Form:
         strain = s.compliance * _times(back, beyond)
         strain_change = s.compliance * _times(back, _times(turning, beyond) + beyond_change)
         ends = _times(self.stiffness, _times(towards_end, strain).sum(axis=1))
-        moved = self._end_slope(strain) - self._flexibility_slope(ends)
-        ends_change = _times(self.stiffness, _times(moved, rates) + _times(towards_end, strain_change).sum(axis=1))
+        moved, stress_slope = self._pulled_slopes(ends, -strain)
+        ends_change = _times(self.stiffness, -_times(moved, rates) + _times(towards_end, strain_change).sum(axis=1))
         moment, push, lever = _transposed(s.moment), -_coadjoints(self.force), _transposed(s.lever)
         swung = np.sum(_FROM_MIDDLE * strain, axis=1) - _times(moment, ends)
         swung_change = np.sum(_FROM_MIDDLE * strain_change, axis=1) - _times(moment, ends_change)
@@ -181,14 +179,14 @@ class _Form:
         odd, even = 0.5 * _coadjoints(by_ends), self._even_slope(_transposed(self._powers), _coadjoints, by_ends)
         out[:, :6] += at_start_change.sum(axis=1) + _times(odd - even, rates)
         out[:, 6:12] += _times(odd + even, rates)
-        strain_change -= s.soft * _times(self._stress_slope(ends), rates[:, None])
+        strain_change -= s.soft * _times(stress_slope, rates[:, None])
         out[:, 12:] = _summed(s.stress, strain_change) - _times(_transposed(self.yields), ends_change)
         return out
 
     @cached_property
     def _force_slope(self) -> np.ndarray:
         """Slopes (E, 6, 6) of the force at the far end."""
-        return self.stiffness @ (_IDENTITY - self._flexibility_slope(self.force))
+        return self.stiffness @ (_IDENTITY - self._pulled_slopes(self.force, 0.0)[0])
 
     @cached_property
     def _transport_slopes(self) -> np.ndarray:
@@ -220,19 +218,17 @@ class _Form:
         turned = np.sum(_adjoints(carried) @ self._transport_slopes, axis=1)
         return self._slope_of(total, -total) + self.slope[:, :, :6] @ turned
 
-    def _stress_slope(self, force: np.ndarray) -> np.ndarray:
-        """Slopes (E, points, 6, 6) of the stress in sections that a force (E, 6) at the far end makes."""
+    def _pulled_slopes(self, force: np.ndarray, strain: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes by d of what a force (E, 6) at the far end makes.
+
+        They are (E, 6, 6) of how it moves there, together with strains (E, points, 6), and (E, points, 6, 6) of its stress.
+        """
         at_start = -_times(_transposed(self.slope[:, :, :6]), force)
         slope = self._even_slope(_transposed(self._powers), _coadjoints, force) - 0.5 * _coadjoints(force)
-        return _transposed(self.transports) @ (slope[:, None] + _coadjoints(at_start)[:, None] @ self._transport_slopes)
-
-    def _flexibility_slope(self, force: np.ndarray) -> np.ndarray:
-        """Slopes (E, 6, 6) of how a force (E, 6) at the far end moves it."""
-        s = self.segments
-        softened = s.soft[..., None] * self.by_end
-        return self._end_slope(_times(softened, force[:, None])) + np.sum(
-            _transposed(softened) @ self._stress_slope(force), axis=1
-        )
+        slope = slope[:, None] + _coadjoints(at_start)[:, None] @ self._transport_slopes
+        stress = _transposed(self.transports) @ slope
+        moved = self._end_slope(_times(self.softened, force[:, None]) + strain) + _multiplied(self.softened, stress)
+        return moved, stress
 
 
 def _adjoints(x: np.ndarray) -> np.ndarray:
@@ -254,7 +250,12 @@ def _transposed(matrices: np.ndarray) -> np.ndarray:
     return matrices.swapaxes(-1, -2)
 
 
+def _multiplied(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Sums (E, i, j) over sections of transposed matrices (E, points, k, i) times others (E, points, k, j)."""
+    flat = [x.reshape(len(x), -1, x.shape[-1]) for x in (one, other)]
+    return _transposed(flat[0]) @ flat[1]
+
+
 def _summed(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Sums (E, j) over sections of transposed matrices (E, points, i, j) and vectors (E, points, i)."""
-    flat = matrices.reshape(len(matrices), -1, matrices.shape[-1])
-    return (vectors.reshape(len(vectors), 1, -1) @ flat)[:, 0]
+    return _multiplied(vectors[..., None], matrices)[:, 0]
