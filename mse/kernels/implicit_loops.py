@@ -116,7 +116,7 @@ def kernels() -> list[tuple]:
     """All kernels of such steps, and arguments of the right types."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     return [
-        (run, run_arguments()), *implicit_steps.kernels(), (put_slopes, (0, row, row)),
+        (run, run_arguments()), (put_slopes, (0, row, row)), *implicit_steps.kernels(),
         (put_begin, (0, table, stack, row, row, row, row)), (put_poses, (0, row, table, stack, row, row, row)),
     ]  # fmt: skip
 

@@ -101,9 +101,9 @@ class Stages(NamedTuple):
 class Own(NamedTuple):
     """Addresses of the kernels of a system, and of what is given to those that are not :func:`put_stages` and its factors."""
 
+    slopes: int
     stages: int
     factors: int
-    slopes: int
     begin: int
     poses: int
     given: int

@@ -63,10 +63,13 @@ def put_poses(at, y, o, u, v, angles, gaps):
 
 
 def kernels() -> list[tuple]:
-    """All kernels of such steps, and arguments of the right types."""
+    """All kernels of such steps, and arguments of the right types.
+
+    Slopes come first: a process that has compiled explicit steps has compiled their parts.
+    """
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     return [
-        *implicit_steps.kernels(), (put_slopes, (0, row, row)), (put_begin, (0, table, stack, row, row, row, row)),
+        (put_slopes, (0, row, row)), *implicit_steps.kernels(), (put_begin, (0, table, stack, row, row, row, row)),
         (put_poses, (0, row, table, stack, row, row, row)),
     ]  # fmt: skip
 
