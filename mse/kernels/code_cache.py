@@ -15,6 +15,7 @@ import uuid
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 log = logging.getLogger("mse")
@@ -39,6 +40,12 @@ class CodeCache(FunctionCache):
     def holds(self, sig, codegen) -> bool:
         """Whether code for a signature is on disk."""
         return self._index_key(sig, codegen) in self._cache_file.index()
+
+    def load_overload(self, sig, target_context):
+        """Code for a signature; None if there is none.  Only what compiles needs all that numba knows, which takes 0.2 s."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig, data):
         """Store code if possible; if not, this process can use it all the same."""

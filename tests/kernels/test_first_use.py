@@ -118,11 +118,11 @@ print(json.dumps(found))
 """
 
 
-def compiled_by(*models: str, path: Path, **environment: str) -> dict[str, list[str]]:
-    """The functions compiled by each model after those before it."""
+def compiled_by(*models: str, path: Path, after: str = "", **environment: str) -> dict[str, list[str]]:
+    """The functions compiled by each model after those before it, in a process that then does more."""
     given = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | environment
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *models], env=given | {"PYTHONPATH": str(path)}, cwd=path, text=True,
+        [sys.executable, "-c", PROGRAM + after, *models], env=given | {"PYTHONPATH": str(path)}, cwd=path, text=True,
         capture_output=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -205,8 +205,9 @@ def test_more_elements_of_the_same_kinds_compile_nothing_more(compiled):
 
 
 @pytest.mark.slow
-def test_a_second_process_compiles_nothing(compiled, cache):
-    assert not any(compiled_by(*MODELS, path=PACKAGE.parent, NUMBA_CACHE_DIR=str(cache)).values())
+def test_a_second_process_compiles_nothing_and_loads_nothing_that_compiles(compiled, cache):
+    loaded = 'assert "numba.typed.typeddict" not in sys.modules'
+    assert not any(compiled_by(*MODELS, path=PACKAGE.parent, after=loaded, NUMBA_CACHE_DIR=str(cache)).values())
 
 
 @pytest.mark.parametrize("model", ["pendulum", "driven", "wires", "bushing", "beam", "swept"])
