@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mse
+from mse.kernels import first_use
 
 PACKAGE = Path(mse.__file__).parent
 
@@ -294,6 +295,12 @@ def test_short_compiling_is_not_told(tmp_path):
 def test_workers_do_not_tell_of_compiling(tmp_path):
     worker = "import multiprocessing; multiprocessing.parent_process = lambda: True"
     assert not said(tmp_path / "cache", f"{INFO}; {worker}")
+
+
+def test_what_compiles_is_told_in_words_of_users():
+    modules = [(f.stem, f.read_text()) for f in (PACKAGE / "kernels").glob("*.py")]
+    kernels = {name for name, text in modules if "\n@kept" in text or "\n@compiled" in text}
+    assert kernels and kernels - {"jit"} <= set(first_use._SUBJECTS)
 
 
 def test_a_response_of_few_outputs_needs_no_substitution(compiled):
