@@ -7,6 +7,7 @@ against accidents only: whoever can write to the folder can run code, as with an
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 import os
@@ -24,12 +25,22 @@ _SUM = hashlib.sha256().digest_size
 _told: set[str] = set()  # folders whose damage has been reported
 
 
+@functools.cache
+def changes(folder: str) -> str:
+    """A word for when the modules of a folder were last changed: code of a kernel contains parts from other modules."""
+    if not os.path.isdir(folder):  # within a zip file, whose own time numba looks at
+        return ""
+    with os.scandir(folder) as files:
+        found = sorted((f.name, f.stat().st_mtime, f.stat().st_size) for f in files if f.name.endswith(".py"))
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
 class CodeCache(FunctionCache):
     """The compiled forms of one function; RuntimeError if there is no folder to write to."""
 
     def __init__(self, function):
         super().__init__(function)
-        stamp = numba.__version__, self._impl.locator.get_source_stamp()
+        stamp = numba.__version__, self._impl.locator.get_source_stamp(), changes(os.path.dirname(__file__))
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
 
     @property

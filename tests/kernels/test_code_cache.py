@@ -145,3 +145,17 @@ def test_other_sources_are_compiled_without_a_word(run, filled, tmp_path):
     source.write_text(MODULE + "\n")  # its size tells, as its time may not
     again, log = run(tmp_path, tmp_path / "other")
     assert sorted(again) == sorted(compiled) and not log
+
+
+def test_code_is_compiled_again_when_a_module_of_its_parts_has_changed(run, filled, monkeypatch):
+    before = code_cache.changes(str(filled))
+    code_cache.changes.cache_clear()
+    assert code_cache.changes(str(filled)) == before
+    (filled / "parts.py").write_text("# a module with a part of some kernel")
+    code_cache.changes.cache_clear()
+    after = code_cache.changes(str(filled))
+    assert after != before
+    monkeypatch.setattr(code_cache, "changes", lambda folder: after)
+    compiled, log = run(filled, filled / "cache")
+    assert set(compiled) == {"first", "second", "twice"} and not log
+    assert run(filled, filled / "cache") == ([], [])
