@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from types import ModuleType
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class _Implicit(CompiledSteps):
     """Steps by Radau IIA, of which no interpolation is known: moments within are ends of shorter steps."""
 
     failed = NotElementary
+    kernels: ModuleType  # the system's own
 
     def _prepare(self, radau: Radau, works: int) -> None:
         n = len(radau.metric)
@@ -38,13 +40,13 @@ class _Implicit(CompiledSteps):
         )  # fmt: skip
 
     @abstractmethod
-    def _own(self, state: State) -> tuple[tuple[int, ...], tuple]:
-        """Addresses of the system's kernels, and what they are given in steps from a state on."""
+    def _given(self, state: State) -> tuple:
+        """What the system's own kernels work on in steps from a state on."""
 
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        addresses, given = self._own(begin.state)
-        memory = InMemory(given)
-        return implicit_steps.march(Own(*addresses, memory.at), self._radau, self._stages, passed, until, sampled)
+        memory = InMemory(self._given(begin.state))
+        own = Own(*self.kernels.addresses(), memory.at)
+        return implicit_steps.march(own, self._radau, self._stages, passed, until, sampled)
 
     def interpolation(self, s: int) -> None:
         return None
@@ -53,30 +55,33 @@ class _Implicit(CompiledSteps):
 class ImplicitTreeSteps(_Implicit, OfTree):
     """Implicit steps of a tree."""
 
+    kernels = implicit_trees
+
     def __init__(self, bodies: Bodies, nodes: Nodes, radau: Radau):
         super().__init__(bodies, nodes)
         metric = np.full(nodes.count, bodies.equations.measure.size)
         metric[[node.numbers[2] for node in nodes.nodes if node.numbers[1] == SLIDE]] = 1.0
         self._prepare(radau._replace(metric=metric), 1)
-        self._given = implicit_trees.given(self.tree, self.rows, 2 * nodes.count + 1)
+        self._always = implicit_trees.given(self.tree, self.rows, 2 * nodes.count + 1)
 
-    def _own(self, state: State) -> tuple[tuple[int, ...], tuple]:
-        return implicit_trees.addresses(), self._given
+    def _given(self, state: State) -> tuple:
+        return self._always
 
 
 class ImplicitLoopSteps(_Implicit, OfBodies):
     """Implicit steps of bodies that form no tree, or on which wires, bushings and the like act."""
 
+    kernels = implicit_loops
+
     def __init__(self, bodies: Bodies, radau: Radau):
         super().__init__(bodies)
         self._prepare(radau, 2)
         limits = np.append(bodies.limits(0.0), OPEN * bodies.equations.measure.outermost)
-        self._given = limits, len(bodies.followed), bodies.held
+        self._sizes = limits, len(bodies.followed), bodies.held
 
-    def _own(self, state: State) -> tuple[tuple[int, ...], tuple]:
+    def _given(self, state: State) -> tuple:
         b = self.bodies
-        given = implicit_loops.given(multibody.run_address(), b.model, b.work, b.exerting(state), *self._given)
-        return implicit_loops.addresses(), given
+        return implicit_loops.given(multibody.run_address(), b.model, b.work, b.exerting(state), *self._sizes)
 
 
 def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | None:

@@ -215,7 +215,7 @@ def compile_as_second(kind: str) -> None:
 
 
 def _compile_missing(kernels: list[tuple], asked: SimpleQueue) -> None:
-    """Compile kernels in order that no process has compiled yet, or those that are asked for meanwhile."""
+    """Compile one after the other what no process has compiled yet; what is asked for meanwhile replaces what is left."""
     while True:
         while not asked.empty():
             share, kind = asked.get().split(maxsplit=1)

@@ -31,24 +31,27 @@ class InMemory:
 
     def __init__(self, given: tuple):
         self._given = given
-        self._numbers = np.array(list(_numbers(given)))
-        self.at = given if config.DISABLE_JIT else self._numbers.ctypes.data
+        if config.DISABLE_JIT:
+            self.at = given
+        else:
+            self._numbers = np.fromiter(_numbers(given), np.int64)
+            self.at = self._numbers.ctypes.data
 
 
 def _numbers(given: tuple) -> Iterator[int]:
-    """All of a tuple of integers, of arrays whose rows stand one behind the other, and of such tuples."""
+    """The numbers by which numba has integers, C-contiguous arrays and tuples of both in memory."""
     for one in given:
         if isinstance(one, tuple):
             yield from _numbers(one)
         elif isinstance(one, np.ndarray):
-            # nobody counts who refers to the array: the first two numbers would tell where that is done
+            # the first two would tell where references to the array are counted; this object holds one
             yield from (0, 0, one.size, one.itemsize, one.ctypes.data, *one.shape, *one.strides)
         else:
             yield one
 
 
 def from_memory(example: tuple):
-    """What a kernel calls to find a tuple like the example at an address."""
+    """A function for kernels that gives the tuple at an address, which has the types of the example."""
     if config.DISABLE_JIT:
         return lambda at: at
     given = typeof(example)

@@ -2,8 +2,7 @@
 
 Of ``x' = r(x, v)``, ``v' = a(x, v)`` three stages are solved together by Newton's method.  Charts are centered where a step
 begins, so that r = v is near enough for its matrices ``s^2 - s A_v - A_x``, with the slopes A of accelerations by differences.
-Method, error estimate and control of the steps are those of :mod:`mse.dynamics.implicit`, which makes the steps of all other
-systems.
+:mod:`mse.dynamics.implicit` makes the steps of all other systems, by the same method, error estimate and step control.
 
 Trees and loops have three kernels each (:mod:`.implicit_trees`, :mod:`.implicit_loops`), which are called by their addresses.
 One puts coordinates at the begin of a step, one slopes at coordinates, one poses at coordinates.  Their first argument is
@@ -99,7 +98,11 @@ class Stages(NamedTuple):
 
 
 class Own(NamedTuple):
-    """Addresses of the kernels of a system, and of what is given to those that are not :func:`put_stages` and its factors."""
+    """Addresses of the kernels of a system and of its data.
+
+    ``stages`` and ``factors`` are those of this module.  ``slopes``, ``begin`` and ``poses`` are the system's own, and find the
+    data at ``given``.
+    """
 
     slopes: int
     stages: int

@@ -29,7 +29,7 @@ def example() -> tuple:
 _given = from_memory(example())
 
 
-@kept(no_cpython_wrapper=True, error_model="numpy")
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_begin(at, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 1,) at the begin of a step, where ``begin`` are the angles."""
     tree, rows, begin, _ = _given(at)
@@ -43,14 +43,14 @@ def put_begin(at, o, u, v, angles, y, gaps):
     return GOOD
 
 
-@kept(no_cpython_wrapper=True, error_model="numpy")
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_slopes(at, y, out):
     """Slopes (2 n + 1,) at coordinates y; GOOD if all joints have inertia."""
     tree, rows, _, _ = _given(at)
     return GOOD if accelerate(tree, rows, y, out) else NOT_GOOD
 
 
-@kept(no_cpython_wrapper=True, error_model="numpy")
+@kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_poses(at, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y."""
     tree, rows, begin, point = _given(at)

@@ -155,7 +155,9 @@ def test_code_is_compiled_again_when_a_module_of_its_parts_has_changed(run, fill
     code_cache.changes.cache_clear()
     after = code_cache.changes(str(filled))
     assert after != before
-    monkeypatch.setattr(code_cache, "changes", lambda folder: after)
+    folders = set()
+    monkeypatch.setattr(code_cache, "changes", lambda folder: folders.add(folder) or after)
     compiled, log = run(filled, filled / "cache")
     assert set(compiled) == {"first", "second", "twice"} and not log
     assert run(filled, filled / "cache") == ([], [])
+    assert folders == {str(Path(code_cache.__file__).parent)}
