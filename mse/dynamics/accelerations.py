@@ -380,8 +380,8 @@ class Equations:
             tangent, lengths = self.tangent(here, flows)
         left = (terms.mass @ acceleration - terms.force) / self.measure.metric
         found = tangent.multipliers(left)
-        if not tangent.unique:
-            found = rank(sp.csr_matrix(tangent.slopes)).shortest(found)
+        if not tangent.dense:
+            found = rank(tangent.slopes).shortest(found)
         return found / lengths
 
     def allowed(self, here: Evaluation, extra: np.ndarray | None = None) -> np.ndarray:

@@ -45,6 +45,7 @@ class Outputs:
         held |= {el.path for part in equations.flows for el in part.elements}
         self._reacting = [el for el in elements if el.path in held and el.obj.reaction_outputs]
         read += _channels(self._reacting, lambda obj: obj.reaction_outputs)
+        self._without_drives = len(read)
         self.units: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         for k, (name, unit) in enumerate(read):
@@ -96,16 +97,18 @@ class Outputs:
             found += el.obj.reading(here.configuration.frames(el.frames)).tolist()
         found += moment.v[len(moment.v) - here.assembly.topology.internal + self._flows].tolist()
         if numbers.max() >= self._without_forces:
-            found += self._forces(here, moment)
+            found += self._forces(here, moment, numbers)
         return np.array(found)[numbers - self._of_joints]
 
-    def _forces(self, here: Evaluation, moment: Moment) -> list[float]:
-        e = self.equations
+    def _forces(self, here: Evaluation, moment: Moment, numbers: np.ndarray) -> list[float]:
+        e, first = self.equations, self._without_forces
         acceleration, terms = e.accelerations(here, moment.v, moment.time)
         given = e.multipliers(here, terms, acceleration, e.flow_rows(here, moment.v)[0])
         multipliers, of_flows = np.split(given, [e.assembly.constraint_count])
-        reactions = all_reactions(e, here, multipliers, of_flows)
-        found = [x for el in self._reacting for x in reactions[el.path].tolist()]
+        found = [0.0] * (self._without_drives - first)
+        if ((first <= numbers) & (numbers < self._without_drives)).any():
+            reactions = all_reactions(e, here, multipliers, of_flows)
+            found = [x for el in self._reacting for x in reactions[el.path].tolist()]
         return found + [-float(multipliers[row]) for row in self._drives.values()]
 
 
