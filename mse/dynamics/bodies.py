@@ -2,7 +2,7 @@
 
 Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed.  Wires, bushings and
 springs that go slack act by their own kernels, which that code calls.  Inputs and all other elements exert their forces in
-Python.  Systems with other masses or constraints have no such code.
+Python, which that code calls, too.  Systems with other masses or constraints have no such code.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..elements.joint_base import FreeJoint
 from ..elements.rod import Rod
 from ..kernels import joints, masses, multibody, springs
 from ..kernels.acting import Acting
+from ..kernels.by_address import InPython
 from ..kernels.jit import writable
 from ..kernels.multibody import Model, Work
 from ..model.configuration import State
@@ -64,6 +65,10 @@ class Bodies:
         self.drives = _drives(holding)
         self.forced = bool(self.groups or self.parts or set(equations.inputs.names) - set(equations.inputs.motors))
         self.alone = not (self.forced or self.drives)
+        self.extra = np.zeros(6 * bodies + 2)  # forces in Python, and powers of dampers and others
+        self._asked = None if self.alone else InPython(self._answer)
+        self._state: State | None = None  # at the begin of a step
+        self._error: BaseException | None = None  # in Python while compiled code asked for forces
 
     @classmethod
     def of(cls, equations: Equations) -> Bodies | None:
@@ -93,9 +98,32 @@ class Bodies:
         """Elements that act, None if none do; their kernels are compiled when they are asked for."""
         return ActingElements(self.equations, self.acting) if self.acting else None
 
-    def exerting(self, state: State) -> tuple[int, Acting]:
-        """Elements that act in a step from a state on; see :meth:`.ActingElements.remembering`."""
-        return NOTHING_ACTS if self.elements is None else self.elements.remembering(state.memory)
+    def exerting(self, state: State) -> tuple[int, int, Acting]:
+        """What acts in a step from a state on: the address that asks Python, and see :meth:`.ActingElements.remembering`."""
+        self._state, ask = state, 0 if self._asked is None else self._asked.at
+        return ask, *(NOTHING_ACTS if self.elements is None else self.elements.remembering(state.memory))
+
+    def _answer(self, time: float, without_forces: int) -> int:
+        try:
+            self.drive(time)
+            if self.forced and not without_forces:
+                self._put_extra(time)
+        except BaseException as error:  # compiled code passes none on, not even Ctrl-C
+            self._error = error
+            return multibody.BROKEN
+        return multibody.GOOD
+
+    def _put_extra(self, time: float) -> None:
+        e, work, n = self.equations, self.work, self.equations.size
+        here = e.evaluation(self._state._replace(o=work.o.copy(), U=work.u.copy()), time)
+        force, *powers = e.applied(here, work.motion[1:].ravel(), time, self.groups, self.parts)
+        self.extra[:n], self.extra[n:] = force, powers
+
+    def refuse_broken(self, made: bool = False) -> None:
+        """Raise what Python raised when compiled code asked it, unless another way was found: a shorter step was ``made``."""
+        error, self._error = self._error, None
+        if error is not None and not (made and isinstance(error, Exception)):
+            raise error
 
     def drive(self, time: float) -> None:
         """Hold joints where they are driven to at a time (s), with rates and accelerations."""
@@ -126,73 +154,30 @@ class BodiesChart:
         self._bodies, self._state, self.follow = bodies, state, bodies.equations.followed
         self._poses = writable(state.o), writable(state.U)
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
-        self._exerting = bodies.exerting(state)
-        self._extra, self._restoring = np.zeros(6 * len(bodies.model.bodies) + 2), False
         self._gaps, self._limits, self._independent = np.zeros(4), bodies.limits(near), independent
 
-    def rates(
+    def _run(
         self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
-        slopes: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Slopes of some stages of a step; see :meth:`.Chart.rates`.
-
-        Where one is near to a dead point, constraints are restored in all stages: in some of them they would count as an error.
-        """
-        if stages.start <= 1:
-            self._restoring = False
-        if not self._asked(time, y, h, coefficients, stages, slopes):
-            self._restoring = True
-            self._asked(time, y, h, coefficients, stages, slopes)
-
-    def _asked(
-        self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
-        slopes: np.ndarray,
-    ) -> bool:  # fmt: skip
-        """Whether these slopes may be found so."""
-        (nodes, weights), nearest = coefficients, 1.0
-        for some in [stages] if self._bodies.alone else [range(s, s + 1) for s in stages]:
-            if not self._bodies.alone:
-                s = some[0]
-                t = time + float(nodes[s]) * h
-                self._bodies.drive(t)
-                if self._bodies.forced:
-                    self._put_extra(t, y + h * (weights[s, :s] @ slopes[:s]))
-            if self._run(y, h, weights, some, slopes) == multibody.NEAR:
-                return False
-            nearest = min(nearest, self._gaps[3])
-        self._gaps[3] = nearest
-        return True
-
-    def _run(self, y: np.ndarray, h: float, weights: np.ndarray, stages: range, slopes: np.ndarray) -> int:
+        restoring: bool, slopes: np.ndarray,
+    ) -> int:  # fmt: skip
         b = self._bodies
         self._gaps[3] = 1.0
         found = multibody.run(
-            b.model, b.work, *self._exerting, *self._poses, self._memory, self._extra, self._independent, y, h, weights,
-            stages.start, stages.stop, self._restoring, slopes, self._limits, self._gaps,
+            b.model, b.work, *b.exerting(self._state), *self._poses, self._memory, b.extra, self._independent, time, y, h,
+            *coefficients, stages.start, stages.stop, restoring, slopes, self._limits, self._gaps,
         )  # fmt: skip
+        b.refuse_broken()
         if found == multibody.NOT_GOOD:
             raise NotElementary
         return found
 
-    @property
-    def nearest(self) -> float:
-        """How far rows were from depending on others where they were last asked for: squares of lengths, 0 to 1."""
-        return float(self._gaps[3])
-
-    def _put_extra(self, time: float, y: np.ndarray) -> None:
-        b, n = self._bodies, self._bodies.equations.size
-        here = b.equations.evaluation(displaced(self._state, y[:n]), time)
-        force, *powers = b.equations.applied(here, y[n : 2 * n], time, b.groups, b.parts)
-        self._extra[:n], self._extra[n:] = force, powers
-
     def settled(self, y: np.ndarray, t: float) -> Settled:
         """State and velocities at coordinates y (2 n + 2,) with constraints restored; ModelError where they cannot be."""
         e, work, n = self._bodies.equations, self._bodies.work, self._bodies.equations.size
-        y, nothing = y.copy(), np.zeros((0, 0))
+        y, nothing = y.copy(), np.zeros((1, 1))
         chosen = self._independent
         self._independent = chosen.copy()
-        self._bodies.drive(t)
-        self._run(y, 0.0, nothing, range(0), nothing)
+        self._run(t, y, 0.0, (nothing[0], nothing), range(0), False, nothing)
         self._independent = chosen
         distance, speed, open_by, _ = self._gaps.tolist()
         if not open_by <= OPEN * e.measure.outermost:

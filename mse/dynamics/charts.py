@@ -56,8 +56,6 @@ class Settled(NamedTuple):
 class Chart:
     """Coordinates of a system about the poses of a state."""
 
-    nearest = 1.0  # see BodiesChart
-
     def __init__(self, equations: Equations, state: State):
         self._equations, self._state = equations, state
         self._redundant = False  # whether constraints depend on each other

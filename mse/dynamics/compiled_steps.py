@@ -14,7 +14,7 @@ from ..model.configuration import State
 from ..numerics.dop853 import dop853
 from .accelerations import Equations
 from .bodies import NotElementary
-from .charts import StepFailed, no_moment
+from .charts import no_moment
 from .moments import MadeLater, Moment, Step
 
 # The most steps in one call.  Where each step is looked at, a call makes so many times as many as the one before.
@@ -28,10 +28,9 @@ _WORK = 10_000
 def method_of(equations: Equations, rtol: float, constants: tuple[float, ...]) -> Method:
     """The method of order 8 for a relative tolerance, with the constants that :mod:`mse.dynamics.explicit` has."""
     slow, rounding, turn, *factors = constants
-    return Method(
-        np.ascontiguousarray(dop853.A), np.ascontiguousarray(dop853.B), np.array([dop853.E5[:-1], dop853.E3[:-1]]),
-        np.ascontiguousarray(dop853.D), np.array([rtol, equations.measure.size, slow, rounding, turn]), np.array(factors),
-    )  # fmt: skip
+    limits = np.array([rtol, equations.measure.size, slow, rounding, turn])
+    coefficients = dop853.C, dop853.A, dop853.B, np.array([dop853.E5[:-1], dop853.E3[:-1]]), dop853.D
+    return Method(*map(np.ascontiguousarray, coefficients), limits, np.array(factors))
 
 
 # What finds a moment within one of the steps that were made, from its number and the moment at its begin; ModelError without one.
@@ -42,7 +41,6 @@ class CompiledSteps(ABC):
     """Steps of a system with so many angles that the code follows."""
 
     complete: bool  # whether elements remember nothing but these angles, so that a moment long before tells the rest
-    failed: type[StepFailed]  # what a step that cannot be made raises, NotElementary where other code may find one
 
     def __init__(self, equations: Equations, angles: int):
         self.equations, self._angles = equations, angles
@@ -52,6 +50,10 @@ class CompiledSteps(ABC):
     @abstractmethod
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         """Steps from a moment on, which is the first of ``passed``, see :func:`mse.kernels.tree_steps.march`."""
+
+    def failed(self, begin: Moment) -> Exception:
+        """What to raise where no step from a moment keeps the tolerance; NotElementary where other code may find one."""
+        return NotElementary()
 
     @abstractmethod
     def interpolation(self, s: int) -> Interpolation | None:
@@ -86,15 +88,15 @@ class CompiledSteps(ABC):
         return self._made(begin, self._most, until, times[:_MOST]).leap()
 
     def _made(self, begin: Moment, many: int, until: float, times: np.ndarray) -> _Row:
-        state, passed = begin.state, self._room(many, begin.v)
+        state, passed = begin.state, self._room(many, begin)
         step = begin.step or 0.0
-        firsts = state.o, state.U, begin.v, self.angles(state), begin.time, begin.damped, step
+        firsts = state.o, state.U, begin.v, self.angles(state), begin.time, (begin.damped, begin.driven), step
         for own, first in zip(passed, firsts, strict=False):
             own[0] = first
-        sampled = self.sampled(times, begin.v)
+        sampled = self.sampled(times, begin)
         made, came, ended = self.march(begin, passed, until, sampled)
         if not made:
-            raise NotElementary if ended == NO_INERTIA else self.failed
+            raise NotElementary if ended == NO_INERTIA else self.failed(begin)
         kept = [None if len(times) else self.interpolation(s) for s in range(made)]
         return _Row(self, begin, passed, Sampled(*(x[:came] for x in sampled)), kept)
 
@@ -106,21 +108,21 @@ class CompiledSteps(ABC):
         out[1][:, 0] = np.eye(3)
         return out
 
-    def _room(self, many: int, v: np.ndarray) -> Passed:
-        """Room for so many steps of a system with velocities v (6 b,)."""
-        rest = (np.zeros(many + 1) for _ in range(3))
-        return Passed(*self._places(many + 1, v), *rest, np.zeros(many), np.zeros(many, dtype=int))
+    def _room(self, many: int, begin: Moment) -> Passed:
+        """Room for so many steps from a moment on."""
+        places, works = self._places(many + 1, begin.v), _works(many + 1, begin)
+        return Passed(*places, np.zeros(many + 1), works, np.zeros(many + 1), np.zeros(many), np.zeros(many, dtype=int))
 
-    def sampled(self, times: np.ndarray, v: np.ndarray) -> Sampled:
-        """Room for moments at times (s) of a system with velocities v (6 b,)."""
-        return Sampled(np.array(times), *self._places(len(times), v), np.zeros(len(times)))
+    def sampled(self, times: np.ndarray, begin: Moment) -> Sampled:
+        """Room for moments at times (s) behind a moment."""
+        return Sampled(np.array(times), *self._places(len(times), begin.v), _works(len(times), begin))
 
     def moment(self, at: Passed | Sampled, k: int, before: Moment, step: float | None, origin: Callable) -> Moment:
         """One of the moments that were found, after one before whose memories it goes on from."""
-        o, u = at.o[k], at.u[k]
+        o, u, (damped, driven) = at.o[k], at.u[k], at.works[k].tolist()
         return MadeLater(
             (o, u), lambda: self.state(o, u, at.angles[k], before.state), self.equations.followed, origin,
-            time=at.time.item(k), v=at.v[k], damped=at.damped.item(k), driven=before.driven, step=step,
+            time=at.time.item(k), v=at.v[k], damped=damped, driven=driven, step=step,
         )  # fmt: skip
 
 
@@ -185,6 +187,11 @@ class _Row(Sequence[Moment]):
         return Step(self[0], self._at(self._made), at, evaluations, self), times
 
 
+def _works(count: int, begin: Moment) -> np.ndarray:
+    """Works (k, 2) at so many moments, before they are found: those of other forces stay where there are none."""
+    return np.tile([begin.damped, begin.driven], (count, 1))
+
+
 def _nothing() -> None:
     """The origin of what is not interpolated."""
 
@@ -199,7 +206,7 @@ class _Between:
     def __call__(self, t: float) -> Moment:
         if t == self._begin.time:
             return self._begin
-        steps, s, sampled, came = self._steps, self._s, self._steps.sampled(np.array([t]), self._begin.v), 0
+        steps, s, sampled, came = self._steps, self._s, self._steps.sampled(np.array([t]), self._begin), 0
         if self._put is None:
             # made once more, as a step that is not asked for moments may have no interpolation
             once = Passed(*(x[s : s + (2 if len(x) > len(self._passed.made) else 1)].copy() for x in self._passed))

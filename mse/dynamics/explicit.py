@@ -2,14 +2,13 @@
 
 After each step the constraints are restored, for positions and for velocities.  What lies between is interpolated (order 7).
 Coefficients and control of the error are those of DOP853 (E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential
-Equations I, 1993, II.5 and II.6).  Where nothing but rigid bodies, springs and weights acts, compiled code controls steps, too
+Equations I, 1993, II.5 and II.6).  Of rigid bodies on joints, compiled code makes the steps
 (:mod:`mse.dynamics.compiled_steps`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from ..kernels.steps import ROUNDED, first_length, trial_length
 from ..numerics.dop853 import dop853
 from ..numerics.precision import EPS, NOTHING
 from .accelerations import Equations
-from .bodies import Bodies, BodiesChart, NotElementary
+from .bodies import Bodies
 from .charts import Chart, StepFailed
 from .loops import LoopSteps
 from .moments import MadeLater, Moment, Step
@@ -63,30 +62,25 @@ class ExplicitStepper(Stepper):
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         super().__init__(equations, rtol, until)
-        self._bodies = Bodies.of(equations)
-        constants, dead = (_SLOW, NOTHING, TURN, _SAFE, _LEAST, _MOST), _dead(rtol)
-        self._near = _NEAR * dead
-        if self._bodies is not None:
-            tree = TreeSteps.of(self._bodies, rtol, constants)
-            near = self._near, dead, AT_REST, _ELSEWHERE, _TRIES
-            self._compiled = tree or LoopSteps.of(self._bodies, rtol, constants, near)
-            kind = kernels_of(self._bodies, tree is not None, implicit=False)
+        bodies = Bodies.of(equations)
+        if bodies is not None:
+            constants, dead = (_SLOW, NOTHING, TURN, _SAFE, _LEAST, _MOST), _dead(rtol)
+            tree = TreeSteps.of(bodies, rtol, constants)
+            near = _NEAR * dead, dead, AT_REST, _ELSEWHERE, _TRIES
+            self._compiled = tree or LoopSteps(bodies, rtol, constants, near)
+            kind = kernels_of(bodies, tree is not None, implicit=False)
             ahead.compile_steps_ahead(kind)
-            _ = self._bodies.elements  # compiled here while another process compiles the steps
+            _ = bodies.elements  # compiled here while another process compiles the steps
             ahead.wait_for_steps(kind)
 
     def _single(self, begin: Moment) -> Step:
-        if self._bodies is not None:
-            with suppress(NotElementary):
-                chart = self._bodies.chart(begin.state, self._near)
-                return _Steps(self.equations, self.rtol, begin, chart).taken()
         return _Steps(self.equations, self.rtol, begin, Chart(self.equations, begin.state)).taken()
 
 
 class _Steps:
     """Trials of one step, from the center of a chart."""
 
-    def __init__(self, equations: Equations, rtol: float, begin: Moment, chart: BodiesChart | Chart):
+    def __init__(self, equations: Equations, rtol: float, begin: Moment, chart: Chart):
         self._label, self._rtol, self._begin, self._chart = equations.topology.label, rtol, begin, chart
         n, measure = equations.size, equations.measure
         self._n, self._size = n, measure.size
@@ -105,7 +99,6 @@ class _Steps:
         tolerances = np.concatenate([measure.size / metric, _SLOW * self._speed / metric, [np.inf, np.inf]])
         self._tolerances = rtol * tolerances
         turn = np.abs(begin.v[: 6 * (equations.assembly.bodies - 1)].reshape(-1, 6)[:, 3:]).max(initial=0.0)
-        self._dead = _dead(rtol)
         self._longest = TURN / float(turn) if turn else np.inf
         self._shortest = idle(measure.size / self._speed, begin.time)
 
@@ -118,20 +111,16 @@ class _Steps:
         """The longest step that keeps the tolerance, found from the length that is given."""
         begin, given = self._begin, self._begin.step
         h = min(self._first() if given is None else given, self._longest)
-        follows, tries, ends, whole = _MOST, 0, 0, h
+        follows = _MOST
         while True:
             h = max(h, self._shortest)
             self._ask(_STAGES, h)
-            near = self._chart.nearest < self._dead
             y = self._y + h * (dop853.B @ self._slopes[: dop853.N_STAGES])
             error = self._error(y, h)
             change = min(_MOST, _SAFE * error ** (-1.0 / _ORDER)) if error else _MOST
-            if not error < 1.0 and near and tries < _TRIES:
-                h, tries = _ELSEWHERE * h, tries + 1
-                continue
             if not error < 1.0:
                 if h <= self._shortest:
-                    raise self._failed()
+                    raise StepFailed
                 h, follows = h * (max(_LEAST, change) if change < 1.0 else _LEAST), 1.0
                 continue
             try:
@@ -141,31 +130,18 @@ class _Steps:
                     raise
                 h, follows = _LEAST * h, 1.0
                 continue
-            if self._chart.nearest < self._dead and ends <= _TRIES:
-                whole = h if not ends else whole
-                h, ends = _ELSEWHERE * h if ends < _TRIES else whole, ends + 1
-                continue
             # what constraints had to correct is an error, too, which the method's own estimate may miss
             apart = max(end.distance / self._size, end.speed / self._speed) / self._rtol
             closer = _SAFE * apart ** (-1.0 / _ORDER) if apart else np.inf
             if apart <= 1.0:
                 break
             if h <= self._shortest:
-                raise self._failed()
+                raise StepFailed
             h, follows = h * max(_LEAST, closer), 1.0
         step = h * min(follows, change, closer)
         damped, driven = y[2 * self._n :].tolist()
         moment = Moment(begin.time + h, self._chart.follow(end.state), end.v, damped, driven, step)
         return Step(begin, moment, self._between(y, h), self._evaluations)
-
-    def _failed(self) -> Exception:
-        if not self._chart.nearest < self._dead:
-            return StepFailed()
-        rounding = EPS / self._chart.nearest
-        return ModelError(
-            f"{self._label}: no step from t = {self._begin.time:.6g} s on keeps rtol = {self._rtol:g} next to a dead point of "
-            f"joints, where rounding makes accelerations uncertain by up to {rounding:.0e} of their size; expected a larger rtol"
-        )
 
     def _scale(self, y: np.ndarray) -> np.ndarray:
         return self._tolerances + self._rtol * np.maximum(np.abs(self._y), np.abs(y))

@@ -16,7 +16,7 @@ from ..kernels.trees import SLIDE
 from ..model.configuration import State
 from ..model.joint_assembly import OPEN
 from .accelerations import Equations
-from .bodies import Bodies, NotElementary
+from .bodies import Bodies
 from .compiled_steps import CompiledSteps
 from .loops import OfBodies
 from .moments import Moment
@@ -27,7 +27,6 @@ from .trees import Nodes, OfTree, nodes_of
 class _Implicit(CompiledSteps):
     """Steps by Radau IIA, of which no interpolation is known: moments within are ends of shorter steps."""
 
-    failed = NotElementary
     kernels: ModuleType  # the system's own
 
     def _prepare(self, radau: Radau, works: int) -> None:

@@ -17,7 +17,9 @@ from ..elements.records import Channel
 from ..errors import ModelError
 from ..kernels.motions import cross
 from ..model.assembly import Assembly
+from ..model.configuration import Configuration
 from ..model.evaluation import Evaluation
+from ..model.flattening import Element
 from ..validation.arguments import called, find, mapping, number, real, refusal
 from .prescribed import BESIDE, Signal
 
@@ -122,6 +124,7 @@ class InputForces:
             name: self._signals[name].value if name in self._signals else partial(self._force, name) for name in given
         }
 
+    @np.errstate(all="ignore")
     def at(self, time: float) -> np.ndarray:
         """Values (k,) at a time (s)."""
         return np.array([
@@ -129,18 +132,30 @@ class InputForces:
         ])  # fmt: skip
 
     def _force(self, name: str, time: float) -> float:
-        value = called(self._label, f"input {name!r}", "a function of t in s", self._values[name], time)
+        function = self._values[name]
+        try:
+            value = function(time)
+        except Exception:  # which is told as one of this input
+            value = called(self._label, f"input {name!r}", "a function of t in s", function, time)
         found = real(value)  # messages take longer to write than most functions to evaluate
         return number(self._label, f"input {name!r} at t = {time:g} s", value) if found is None else found
 
+    @np.errstate(all="ignore")
     def forces(self, time: float, here: Evaluation) -> np.ndarray:
         """Forces (n,) on the coordinates of bodies and on internal ones."""
-        return sum(self.each_force(time, here).values(), np.zeros(self._assembly.size))
+        total, values = np.zeros(self._assembly.size), {}
+        for name, (el, column) in self._forces.items():
+            values.setdefault(el.path, (el, np.zeros(len(el.obj.inputs))))[1][column] = self._force(name, time)
+        for el, given in values.values():
+            self._add(total, el, here.configuration, self._map(el, here.configuration) @ given)
+        return total
 
+    @np.errstate(all="ignore")
     def each_force(self, time: float, here: Evaluation) -> dict[str, np.ndarray]:
         """The same (n,) of each input that is a force, by name."""
         return {name: self._force(name, time) * along for name, along in self._ways(here).items()}
 
+    @np.errstate(all="ignore")
     def force_rates(self, time: float, here: Evaluation) -> np.ndarray:
         """By how much forces (n,) change in a second, at poses that stay."""
         rates = (self._rate(name, time) * along for name, along in self._ways(here).items())
@@ -157,23 +172,32 @@ class InputForces:
 
     def _ways(self, here: Evaluation) -> dict[str, np.ndarray]:
         """Forces (n,) on coordinates per unit of each input that is a force, by name."""
-        a, at, found, maps = self._assembly, here.configuration, {}, {}
+        at, found, maps = here.configuration, {}, {}
         for name, (el, column) in self._forces.items():
-            if name in self._fixed:
-                found[name] = self._fixed[name]
-                continue
             if el.path not in maps:  # once for all inputs of an element
-                maps[el.path] = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))
-            out, count, own = np.zeros(a.size + 6), len(el.frames), maps[el.path][:, column]  # the ground first
-            if count:
-                six, bodies = own[: 6 * count].reshape(-1, 6).copy(), a.body[el.frames]
-                six[:, 3:] += cross(at.o[el.frames] - at.reference[bodies], six[:, :3])
-                np.add.at(out[: 6 * a.bodies].reshape(-1, 6), bodies, six)
-            elif of_mse(type(el.obj)):  # as of sources: it does not depend on where anything is
-                self._fixed[name] = out[6:]
-            out[6 * a.bodies :][el.coordinates] += own[6 * count :]
-            found[name] = out[6:]
+                maps[el.path] = self._map(el, at)
+            found[name] = np.zeros(self._assembly.size)
+            self._add(found[name], el, at, maps[el.path][:, column])
         return found
+
+    def _map(self, el: Element, at: Configuration) -> np.ndarray:
+        """Forces (n, i) on the frames and internal coordinates of an element per unit of its inputs."""
+        if el.path in self._fixed:
+            return self._fixed[el.path]
+        found = laws.coupling(el.obj, "input_map", at.frames(el.frames), (el.size, len(el.obj.inputs)))
+        if not len(el.frames) and of_mse(type(el.obj)):  # as of sources: it does not depend on where anything is
+            self._fixed[el.path] = found
+        return found
+
+    def _add(self, total: np.ndarray, el: Element, at: Configuration, own: np.ndarray) -> None:
+        """Add forces on the frames and internal coordinates of an element to those on the coordinates (n,) of the system."""
+        bodies, count = self._assembly.body[el.frames].tolist(), len(el.frames)
+        for k, (body, f) in enumerate(zip(bodies, el.frames, strict=True)):
+            if body:
+                force, to = own[6 * k : 6 * k + 6], total[6 * body - 6 : 6 * body]
+                to += force
+                to[3:] += cross(at.o[f] - at.reference[body], force[:3])
+        total[6 * (self._assembly.bodies - 1) :][el.coordinates] += own[6 * count :]
 
     # -- prescribed motions -----------------------------------------------------------------------------------
     @property
@@ -212,6 +236,7 @@ class InputForces:
         """What residuals (m,) of constraints are held at: zero but where motions are prescribed."""
         return self._on_rows(self._three(time)[:, 0] - self._held)[: self._assembly.constraint_count]
 
+    @np.errstate(all="ignore")
     def rates(self, time: float) -> np.ndarray:
         """Rates (m + f,) of constraints and of flow constraints, zero but where motions or currents are given."""
         out = self._on_rows(self._three(time)[:, 1])
@@ -219,6 +244,7 @@ class InputForces:
             out[row] = self._steady[name] + (self._force(name, time) if name in self.given else 0.0)
         return out
 
+    @np.errstate(all="ignore")
     def accelerations(self, time: float) -> np.ndarray:
         """How these rates (m + f,) change in a second."""
         out = self._on_rows(self._three(time)[:, 2])

@@ -49,9 +49,14 @@ class Jumps:
         self.equations, self._given, self._times = equations, given, times
         self._functions, self._varying = equations.inputs.functions, equations.inputs.varying
 
+    @property
+    def looks(self) -> bool:
+        """Whether each step is looked at."""
+        return bool(self._varying)
+
     def step(self, maker: Stepper, switches: Switches, begin: Moment) -> Step:
         """The next step: one that sees what inputs do, up to the first jump ahead, if there is one."""
-        if not self._varying:
+        if not self.looks:
             return switches.step(maker, begin)
         if begin.step is None and self._jump_at(begin.time):
             begin = self.behind(begin, float(np.nextafter(begin.time, np.inf)))
@@ -78,6 +83,7 @@ class Jumps:
             return step  # the next one says why the motion ends there
         return replace(step, end=there, at=lambda t: there if t >= there.time else step.at(t))
 
+    @np.errstate(all="ignore")
     def _clear(self, begin: float, step: float, nodes: np.ndarray) -> tuple[float, tuple[float, float] | None]:
         """A step (s) from a time on whose ``nodes`` see what inputs do in it, and the jump at which it ends, if at one."""
         end = begin + step
@@ -98,6 +104,7 @@ class Jumps:
                     "given times, joined by np.interp"
                 )
 
+    @np.errstate(all="ignore")
     def _jump_at(self, time: float) -> bool:
         """Whether an input is another one right behind a time (s)."""
         later = float(np.nextafter(time, np.inf))

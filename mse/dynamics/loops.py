@@ -7,13 +7,16 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import ModelError
 from ..kernels import multibody, multibody_steps
 from ..kernels.multibody_steps import Rules
 from ..kernels.steps import Passed, Sampled
 from ..model.configuration import State
 from ..model.joint_assembly import OPEN
 from ..numerics.dop853 import dop853
-from .bodies import Bodies, NotElementary
+from ..numerics.precision import EPS
+from .bodies import Bodies
+from .charts import JointsOpen, StepFailed, open_at
 from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .moments import Moment
 
@@ -21,7 +24,7 @@ from .moments import Moment
 class OfBodies(CompiledSteps):
     """Steps of bodies, in coordinates of charts about their poses at the begin of each."""
 
-    complete, failed = False, NotElementary
+    complete = False
 
     def __init__(self, bodies: Bodies):
         super().__init__(bodies.equations, len(bodies.followed))
@@ -39,26 +42,40 @@ class LoopSteps(OfBodies):
 
     def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]):
         super().__init__(bodies)
+        if not bodies.alone:  # what Python exerts begins at a state, and who looks at inputs may want a shorter step
+            self._most = 1
         equations, n, rows, restored = bodies.equations, bodies.equations.size, bodies.held, near[0]
         self._method, self._parts = method_of(equations, rtol, constants), (7, 2 * n + 2)  # of an interpolation
         self._rules = Rules(
             equations.measure.metric, bodies.limits(restored), np.array([OPEN * equations.measure.outermost, *near[1:]]),
-            np.zeros(5), np.ones(rows, dtype=bool), np.ones(rows, dtype=bool), np.zeros(n + 2),
+            np.zeros(5), np.ones(rows, dtype=bool), np.ones(rows, dtype=bool), bodies.extra,
             np.zeros((3, 2 * n + 2)), np.zeros((dop853.N_STAGES_EXTENDED, 2 * n + 2)), np.zeros(2 * n),
         )  # fmt: skip
-
-    @classmethod
-    def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]) -> LoopSteps | None:
-        """None for a system on which inputs act or elements without kernels, or that is driven."""
-        return cls(bodies, rtol, constants, near) if bodies.alone else None
 
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         b, many = self.bodies, 1 if len(sampled.time) else len(passed.made)
         self._dense, self._independent = np.zeros((many, *self._parts)), np.zeros((many, b.held), dtype=bool)
-        return multibody_steps.march(
+        found = multibody_steps.march(
             multibody.run_address(), b.model, b.work, *b.exerting(begin.state), self._method, self._rules, passed, until,
             sampled, self._dense, self._independent,
         )  # fmt: skip
+        b.refuse_broken(found[0] > 0)
+        return found
+
+    def failed(self, begin: Moment) -> Exception:
+        e, gaps, (open_by, dead, *_) = self.equations, self._rules.gaps, self._rules.apart
+        if gaps[3] < dead:
+            return ModelError(
+                f"{e.topology.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self._method.limits[0]:g} next to a "
+                f"dead point of joints, where rounding makes accelerations uncertain by up to {EPS / gaps[3]:.0e} of their size; "
+                "expected a larger rtol"
+            )
+        if not gaps[2] <= open_by:
+            work, state = self.bodies.work, begin.state
+            return JointsOpen(
+                open_at(e.evaluation(state._replace(o=work.o.copy(), U=work.u.copy()), begin.time), begin.time)
+            )
+        return StepFailed()
 
     def interpolation(self, s: int) -> Interpolation:
         return partial(self._between, self._dense[s], self._independent[s])
@@ -67,7 +84,7 @@ class LoopSteps(OfBodies):
         self, dense: np.ndarray, independent: np.ndarray, passed: Passed, s: int, begin: Moment
     ) -> Callable[[Sampled], None]:  # fmt: skip
         n, chart = len(begin.v), self.bodies.chart(begin.state, 0.0, independent)
-        first = np.concatenate([np.zeros(n), begin.v, [begin.damped, 0.0]])
+        first = np.concatenate([np.zeros(n), begin.v, [begin.damped, begin.driven]])
 
         def put(sampled: Sampled) -> None:
             (t,) = sampled.time.tolist()
@@ -76,11 +93,11 @@ class LoopSteps(OfBodies):
                 way = (way + dense[j]) * (1.0 - x if j % 2 else x)
             y = first + way
             found = chart.settled(y, t)
-            sampled.o[0], sampled.u[0], sampled.v[0], sampled.damped[0] = (
+            sampled.o[0], sampled.u[0], sampled.v[0], sampled.works[0] = (
                 found.state.o,
                 found.state.U,
                 found.v,
-                y[2 * n],
+                y[2 * n :],
             )
 
         return put

@@ -245,7 +245,7 @@ class Run:
             self._add(sample)
         watch.start(sample)
         looked_at = watch.looks or self.sticking.looks or switches.looks(begin)
-        leaps = maker.leaps and not looked_at
+        leaps = maker.leaps and not looked_at and not jumps.looks
         try:
             while k <= steps and end is None:
                 step = maker.leap(begin, times[k:]) if leaps else jumps.step(maker, switches, begin)

@@ -52,8 +52,6 @@ def kernels_of(bodies: Bodies, tree: bool, implicit: bool) -> str:
     """The compiled code that makes the steps of bodies, which may form a tree; see :mod:`mse.kernels.ahead`."""
     if implicit:
         return ahead.IMPLICIT_TREES if tree else ahead.IMPLICIT_LOOPS
-    if not bodies.alone:
-        return ahead.BODIES
     return ahead.TREES if tree else ahead.ACTING if bodies.acting else ahead.LOOPS
 
 

@@ -130,7 +130,7 @@ def _about(own: np.ndarray, at: np.ndarray) -> np.ndarray:
 class OfTree(CompiledSteps):
     """Steps of a tree, in coordinates of its joints."""
 
-    complete, failed = True, StepFailed
+    complete = True
 
     def __init__(self, bodies: Bodies, nodes: Nodes):
         self.tree = nodes.tree(bodies)
@@ -178,6 +178,9 @@ class TreeSteps(OfTree):
         """None for a system without nodes."""
         nodes = nodes_of(bodies)
         return None if nodes is None else cls(bodies, nodes, rtol, constants)
+
+    def failed(self, begin: Moment) -> Exception:
+        return StepFailed()
 
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         self._dense = np.zeros(self._parts) if len(sampled.time) else np.zeros((0, self._parts[1]))

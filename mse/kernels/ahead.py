@@ -37,7 +37,7 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _LOOKING = 0.02  # s, between two looks at whether a kernel is on disk, which take a hundredth of it
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_as_second; compile_as_second({!r})"
 
-SEARCH, BEAMS, TREES, LOOPS, ACTING, BODIES = "search", "beams", "trees", "loops", "acting", "bodies"
+SEARCH, BEAMS, TREES, LOOPS, ACTING = "search", "beams", "trees", "loops", "acting"
 IMPLICIT_TREES, IMPLICIT_LOOPS = "implicit trees", "implicit loops"
 _BEFORE_STEPS = (
     put_joints,
@@ -77,7 +77,7 @@ def needed(with_beams: bool) -> list[tuple]:
 def steps_of(kind: str) -> list[tuple]:
     """The kernels that make steps of rigid bodies on joints, and arguments of the right types; the longest come first.
 
-    Trees have one of their own.  Loops have one that makes many steps, by calls of the one that all other bodies use, and of
+    Trees have one of their own.  All other bodies have one that makes many steps, by calls of one that evaluates them, and of
     another one where elements are acting.  Implicit steps have several, some with code for trees and other code for loops.
     """
     if kind == TREES:
@@ -97,7 +97,7 @@ def steps_of(kind: str) -> list[tuple]:
     from .multibody_steps import march, march_arguments
 
     kernels = [(run, run_arguments()), (exert, exert_arguments()), (march, march_arguments())]
-    return {BODIES: kernels[:1], LOOPS: kernels[::2], ACTING: kernels}[kind]
+    return kernels[::2] if kind == LOOPS else kernels
 
 
 def compile_ahead(kernels: Collection) -> None:

@@ -5,7 +5,8 @@ What differs from system to system may be handed over by its address, too: then 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numba import config, typeof
@@ -65,6 +66,27 @@ def from_memory(example: tuple):
         return given(at), put
 
     return find
+
+
+# what numba calls where a kernel calls a function of a number and an integer: the status, and behind an address the result
+_FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p, ctypes.c_double, ctypes.c_int64
+)
+
+
+class InPython:
+    """A function of Python that gives an integer for a number and an integer, which kernels call by the address ``at``.
+
+    It must raise nothing, and has to live as long as kernels call it.  Kernels may call it without holding Python's lock.
+    """
+
+    def __init__(self, function: Callable[[float, int], int]):
+        def call(result, _, number: float, integer: int) -> int:
+            result[0] = function(number, integer)
+            return 0
+
+        self._called = _FUNCTION(call)
+        self.at = function if config.DISABLE_JIT else ctypes.cast(self._called, ctypes.c_void_p).value
 
 
 def _interpreted(kernel, arguments):

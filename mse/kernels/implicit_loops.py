@@ -20,7 +20,7 @@ class Rooms(NamedTuple):
 
     These are poses and angles at the begin of a step; further forces (n + 2,), of which there are none; which rows are
     independent (R,), and the same where constraints are restored; limits (5,) of ``run``, with the distance (m) behind them by
-    which rows may stay open; gaps (4,), weights of no stages, and slopes (2, 2 n + 2).
+    which rows may stay open; gaps (4,), nodes and weights of no stages, and slopes (2, 2 n + 2).
     """
 
     o: np.ndarray
@@ -36,7 +36,7 @@ class Rooms(NamedTuple):
 
 
 def given(
-    runs: int, model: Model, work: Work, exerting: tuple[int, Acting], limits: np.ndarray, angles: int, rows: int
+    runs: int, model: Model, work: Work, exerting: tuple[int, int, Acting], limits: np.ndarray, angles: int, rows: int
 ) -> tuple:
     """What these kernels find at their address, of bodies of which so many angles are followed and so many rows hold."""
     n, bodies = len(work.terms), len(work.o)
@@ -50,7 +50,7 @@ def given(
 def example() -> tuple:
     """What is given of bodies, for its types."""
     model, work = run_arguments()[:2]
-    return given(0, model, work, (0, acting_arguments()), np.zeros(0), 0, 0)
+    return given(0, model, work, (0, 0, acting_arguments()), np.zeros(0), 0, 0)
 
 
 _given = from_memory(example())
@@ -59,7 +59,7 @@ _given = from_memory(example())
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_begin(at, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 2,) at the begin of a step, where it is found which rows are independent."""
-    runs, model, work, exert, acting, rooms = _given(at)
+    runs, model, work, ask, exert, acting, rooms = _given(at)
     n, gaps[0] = v.shape[0], 0.0
     for b in range(o.shape[0]):
         for i in range(3):
@@ -74,16 +74,18 @@ def put_begin(at, o, u, v, angles, y, gaps):
             gaps[0] = max(gaps[0], abs(v[i]))
     if exert != 0:
         called(exert, (acting, model.gravity, rooms.o, rooms.u, work.motion, rooms.extra, FOLLOWING))
-    given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
-    return called(runs, (*given, y, 0.0, rooms.weights, 0, 1, False, rooms.slopes, rooms.limits, rooms.gaps))
+    given = model, work, ask, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
+    stage = 0.0, y, 0.0, rooms.weights[0], rooms.weights, 0, 1, False
+    return called(runs, (*given, *stage, rooms.slopes, rooms.limits, rooms.gaps))
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_slopes(at, y, out):
     """Slopes (2 n + 2,) at coordinates y; GOOD unless some body has no mass along a motion, or a dead point is near."""
-    runs, model, work, exert, acting, rooms = _given(at)
-    given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
-    found = called(runs, (*given, y, 0.0, rooms.weights, 1, 2, False, rooms.slopes, rooms.limits, rooms.gaps))
+    runs, model, work, ask, exert, acting, rooms = _given(at)
+    given = model, work, ask, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
+    stage = 0.0, y, 0.0, rooms.weights[0], rooms.weights, 1, 2, False
+    found = called(runs, (*given, *stage, rooms.slopes, rooms.limits, rooms.gaps))
     for i in range(out.shape[0]):
         out[i] = rooms.slopes[1, i]
     return found
@@ -92,12 +94,13 @@ def put_slopes(at, y, out):
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_poses(at, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y, with constraints restored, so that velocities in y change, too."""
-    runs, model, work, exert, acting, rooms = _given(at)
+    runs, model, work, ask, exert, acting, rooms = _given(at)
     n = v.shape[0]
     for r in range(rooms.loose.shape[0]):
         rooms.loose[r] = rooms.independent[r]
-    given = model, work, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.loose
-    found = called(runs, (*given, y, 0.0, rooms.weights, 0, 0, True, rooms.slopes, rooms.limits, rooms.gaps))
+    given = model, work, ask, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.loose
+    stage = 0.0, y, 0.0, rooms.weights[0], rooms.weights, 0, 0, True
+    found = called(runs, (*given, *stage, rooms.slopes, rooms.limits, rooms.gaps))
     gaps[0], gaps[1] = rooms.gaps[0], rooms.gaps[1]
     if found != GOOD or not rooms.gaps[2] <= rooms.limits[5]:
         return NOT_GOOD

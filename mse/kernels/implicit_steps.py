@@ -360,7 +360,7 @@ def _begun(own, radau, room, passed, s):
     start = passed.o[s], passed.u[s], passed.v[s], passed.angles[s]
     called(own.begin, (own.given, *start, room.y, room.gaps))
     turning = room.gaps[0]
-    room.y[2 * n] = passed.damped[s]
+    room.y[2 * n] = passed.works[s, 0]
     if not _asked(own, room.y, room.first):
         return False, 0.0, 0.0, 0.0
     speed = _speed_of(radau, room.y, room.first)
@@ -421,7 +421,7 @@ def _put_samples(own, radau, room, passed, s, sampled, m):
         to = sampled.o[m], sampled.u[m], sampled.v[m], sampled.angles[m]
         if called(own.poses, (own.given, y, *to, room.gaps)) != GOOD:
             return m, FAILED
-        sampled.damped[m] = y[room.z.shape[1]]
+        sampled.works[m, 0] = y[room.z.shape[1]]
         m += 1
     return m, REACHED
 
@@ -444,7 +444,7 @@ def march(own, radau, room, passed, until, sampled):
         h, follows, iterations, ended = _taken(own, radau, room, first, (min(h, longest), shortest), speed, to)
         if ended != REACHED:
             return s, m, ended
-        passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, room.end[2 * n], h
+        passed.time[s + 1], passed.works[s + 1, 0], passed.made[s] = time + h, room.end[2 * n], h
         passed.foreseen[s + 1], passed.asked[s] = follows, 1 + 2 * n + 3 * iterations
         if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
             m, ended = _put_samples(own, radau, room, passed, s, sampled, m)
@@ -463,8 +463,8 @@ def kernels() -> list[tuple]:
     limits = Limits(*[0.0] * 13, 0, 0.0)
     radau = Radau(row, table, row, np.zeros(0, dtype=complex), pairs, pairs, row, row, limits)
     room = Stages(*[row] * 6, *[table] * 5, triples, np.zeros((0, 0), dtype=int), triples, row)
-    passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
-    sampled = Sampled(row, stack, blocks, table, table, row)
+    passed = Passed(stack, blocks, table, table, row, table, row, row, np.zeros(0, dtype=int))
+    sampled = Sampled(row, stack, blocks, table, table, table)
     return [
         (put_stages, (own, radau, room, 0.0, 0.0, False)), (march, (own, radau, room, passed, 0.0, sampled)),
         (put_factors, (radau, room, 0.0)),

@@ -24,7 +24,7 @@ from .jit import bare_part, kept
 from .multibody_fronts import eliminate, solve
 from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned_in
 
-GOOD, NOT_GOOD, NEAR = 0, 1, 2
+GOOD, NOT_GOOD, NEAR, BROKEN = 0, 1, 2, 3
 # of numpy, since numba would compile a part once for each of Python's (jit.py)
 _FREE, _FORCED = np.bool_(False), np.bool_(True)
 _ROUNDS = 8  # of Newton's method, which takes two or three
@@ -361,14 +361,16 @@ def _largest(work, values, size, count, independent, gap):
 
 @kept(nogil=True, error_model="numpy", _nrt=False)
 def run(
-    model, work, exert, acting, o, u, memory, extra, independent, y, h, coefficients, first, last, restoring, slopes,
-    limits, gaps,
+    model, work, ask, exert, acting, o, u, memory, extra, independent, time, y, h, nodes, coefficients, first, last,
+    restoring, slopes, limits, gaps,
 ):  # fmt: skip
     """Slopes (s, 2 n + 2) of the stages from ``first`` to ``last`` of a step h from y (2 n + 2,), or why there are none.
 
     Coordinates of bodies displaced from the poses o, u come first, then velocities, and works of dampers and of other forces;
     ``extra`` (n + 2,) are further forces, and power of both kinds; ``exert`` is the address of :func:`.acting.exert` if elements
-    are ``acting``, and 0 if none are.  The first stage of all finds which rows are independent.
+    are ``acting``, and 0 if none are.  ``ask`` is 0, or the address of Python's code that sets ``extra`` forces and what is
+    driven by motors: it gets the time (s), which is that of the step's begin and h times one of ``nodes`` (s,), and whether
+    forces are left out; it answers GOOD, or BROKEN where it failed.  The first stage of all finds which rows are independent.
     Stages with a pivot of a row that closes a loop below ``limits[4]`` are ``NEAR`` a dead point.  For ``restoring``, constraints
     are restored before accelerations are found, which there are corrected once for their rounding.
     Without a stage, constraints are restored at y instead, to ``limits[1]`` (m) in a system of the size ``limits[0]`` (m): poses
@@ -388,6 +390,10 @@ def run(
                     point[i] += x * slopes[j, i]
         _displace(work, o, u, point)
         _move(work, point, n)
+        if ask != 0:
+            answer = called(ask, (time + h * nodes[s], 1 if settling else 0))
+            if answer != GOOD:
+                return answer
         rounds, least, moving = 0, 1.0, settling or (restoring and s > 0)
         while True:
             _put_rows(model, work)
@@ -474,8 +480,8 @@ def run_arguments() -> tuple:
     model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, pairs)
     work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row, table)
     independent = np.zeros(0, dtype=bool)
-    start = model, work, 0, acting_arguments(), table, stack, row, row, independent
-    return *start, row, 0.0, table, 0, 0, False, table, row, row
+    start = model, work, 0, 0, acting_arguments(), table, stack, row, row, independent
+    return *start, 0.0, row, 0.0, row, table, 0, 0, False, table, row, row
 
 
 @lru_cache

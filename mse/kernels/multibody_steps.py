@@ -1,6 +1,6 @@
 """Steps of rigid bodies on joints that close loops by the method of order 8 of Dormand and Prince, many in one call.
 
-Steps have the same length and ends as those of :mod:`mse.dynamics.explicit`, which makes them in Python where inputs act.
+Steps have the same length and ends as those of :mod:`mse.dynamics.explicit`, which makes them in Python for other systems.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from .acting import FOLLOWING, acting_arguments
 from .by_address import called
 from .jit import bare_part, kept
-from .multibody import GOOD, NEAR, put_angles, run_arguments
+from .multibody import BROKEN, GOOD, NEAR, put_angles, run_arguments
 from .steps import (
     ALL,
     FAILED,
@@ -42,7 +42,7 @@ class Rules(NamedTuple):
     open, the pivot below which rounding denies the tolerance, sizes a second below which speeds are rest, and by which factor and
     how often a step is made shorter where that pivot shows.  The rest is room: for the gaps (4,) of ``run`` and whether
     constraints of stages are restored, which rows are independent (R,), the same where constraints are restored, and further
-    forces (n + 2,), of which there are none; for coordinates at the begin and twice at the end of a step (3, 2 n + 2), slopes of
+    forces (n + 2,); for coordinates at the begin and twice at the end of a step (3, 2 n + 2), slopes of
     its stages (16, 2 n + 2) and tolerances (2 n,).  March allocates nothing: without counting who refers to an array it compiles
     in three quarters of the time.
     """
@@ -118,32 +118,34 @@ def _longest(y, turn):
 
 @bare_part
 def _asked(own, begin, method, y, h, first, last, slopes):
-    """Whether slopes of some stages are found; where one is near to a dead point, constraints are restored in all of a step."""
+    """REACHED if slopes of some stages are found; near to a dead point, constraints are restored in all stages of a step."""
     run, model, work, exerting, rules = own
+    time, place = begin
     gaps, found = rules.gaps, NEAR
     if first <= 1:
         gaps[4] = 0.0
     while found == NEAR:
         gaps[3], restoring = 1.0, gaps[4] > 0.0
-        place = y, h, method.weights, first, last, restoring
+        stages = time, y, h, method.nodes, method.weights, first, last, restoring
         found = called(
-            run, (model, work, *exerting, *begin, rules.extra, rules.independent, *place, slopes, rules.limits, gaps)
+            run, (model, work, *exerting, *place, rules.extra, rules.independent, *stages, slopes, rules.limits, gaps)
         )
         if found == NEAR:
             gaps[4] = 1.0
-    return found == GOOD
+    return REACHED if found == GOOD else FAILED if found == BROKEN else NO_INERTIA
 
 
 @bare_part
-def _settled(own, begin, method, y, slopes, to):
-    """Whether constraints are restored at y, where velocities change, too; poses of bodies and angles there."""
+def _settled(own, begin, time, method, y, slopes, to):
+    """Whether constraints are restored at y and a time, where velocities change, too; poses of bodies and angles there."""
     run, model, work, exerting, rules = own
+    place = begin[1]
     for r in range(rules.loose.shape[0]):
         rules.loose[r] = rules.independent[r]
     rules.gaps[3] = 1.0
-    place = y, 0.0, method.weights, 0, 0, True
+    stages = time, y, 0.0, method.nodes, method.weights, 0, 0, True
     found = called(
-        run, (model, work, *exerting, *begin, rules.extra, rules.loose, *place, slopes, rules.limits, rules.gaps)
+        run, (model, work, *exerting, *place, rules.extra, rules.loose, *stages, slopes, rules.limits, rules.gaps)
     )
     if found != GOOD or not rules.gaps[2] <= rules.apart[0]:
         return False
@@ -152,7 +154,7 @@ def _settled(own, begin, method, y, slopes, to):
             to[0][b, i] = work.o[b, i]
             for j in range(3):
                 to[1][b, i, j] = work.u[b, i, j]
-    put_angles(model, work, begin[2], to[2])
+    put_angles(model, work, place[2], to[2])
     return True
 
 
@@ -161,7 +163,7 @@ def _first_length(own, begin, method, y, tolerances, slopes, longest, room):
     """The length of a first step, from the sizes of rates and of their change (Hairer, II.4); negative where there is none."""
     rate, size = _mean(method, y, slopes[0], tolerances), _mean(method, y, y, tolerances)
     h = min(trial_length(size, rate), longest)
-    if not _asked(own, begin, method, y, h / method.weights[1, 0], FIRST, SECOND, slopes):
+    if _asked(own, begin, method, y, h / method.weights[1, 0], FIRST, SECOND, slopes) != REACHED:
         return -1.0
     for i in range(y.shape[0]):
         room[i] = slopes[1, i] - slopes[0, i]
@@ -180,8 +182,9 @@ def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
     elsewhere, at_ends, whole = 0, 0, 0.0  # how often stages, and ends, were moved away from a dead point
     while True:
         h = max(h, shortest)
-        if not _asked(own, begin, method, y, h, FIRST, STEP, slopes):
-            return h, h, tried, NO_INERTIA
+        ended = _asked(own, begin, method, y, h, FIRST, STEP, slopes)
+        if ended != REACHED:
+            return h, h, tried, ended
         tried += 1
         dead = rules.gaps[3] < rules.apart[1]
         put_end(method, y, h, slopes, end)
@@ -195,7 +198,7 @@ def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
         shorter = max(least, change) if change < 1.0 else least
         if error < 1.0:
             shorter = least  # a shorter step may be nearer to where joints close
-            if _settled(own, begin, method, point, slopes, to):
+            if _settled(own, begin, begin[0] + h, method, point, slopes, to):
                 if rules.gaps[3] < rules.apart[1] and at_ends <= rules.apart[4]:
                     whole = whole if at_ends else h
                     h, at_ends = rules.apart[3] * h if at_ends < rules.apart[4] else whole, at_ends + 1
@@ -217,43 +220,46 @@ def _put_samples(own, begin, method, passed, s, point, y, slopes, sampled, dense
     while m < sampled.time.shape[0] and sampled.time[m] <= passed.time[s + 1]:
         x = (sampled.time[m] - passed.time[s]) / passed.made[s]
         put_within(y, dense, x, point)
-        if not _settled(own, begin, method, point, slopes, (sampled.o[m], sampled.u[m], sampled.angles[m])):
+        to = sampled.o[m], sampled.u[m], sampled.angles[m]
+        if not _settled(own, begin, sampled.time[m], method, point, slopes, to):
             return m, FAILED
-        _put_velocities(point, sampled.v[m], sampled.damped, m)
+        _put_velocities(point, sampled.v[m], sampled.works[m])
         m += 1
     return m, REACHED
 
 
 @bare_part
-def _put_velocities(y, v, damped, at):
-    """Velocities (n,), and the works of dampers at a place, from the coordinates of a step."""
+def _put_velocities(y, v, works):
+    """Velocities (n,) and works (2,) from the coordinates of a step."""
     for i in range(v.shape[0]):
         v[i] = y[v.shape[0] + i]
-    damped[at] = y[2 * v.shape[0]]
+    works[0], works[1] = y[2 * v.shape[0]], y[2 * v.shape[0] + 1]
 
 
 @kept(nogil=True, error_model="numpy", _nrt=False)
-def march(run, model, work, exert, acting, method, rules, passed, until, sampled, dense, rows):
+def march(run, model, work, ask, exert, acting, method, rules, passed, until, sampled, dense, rows):
     """See :func:`mse.kernels.tree_steps.march`; the angles are those on which springs act.
 
-    ``run`` and ``exert`` are addresses, the latter one of :mod:`.acting` and 0 if nothing is ``acting``.
+    ``run``, ``ask`` and ``exert`` are addresses, the last one of :mod:`.acting` and 0 if nothing is ``acting``; see ``run``.
 
     ``dense`` (k, 7, 2 n + 2) are the parts of the last interpolation, or if no moments are asked for, of those in all steps, and
     ``rows`` (k, R) which ones were independent there.
     """
-    n, m, own = rules.metric.shape[0], np.int64(0), (run, model, work, (exert, acting), rules)
+    n, m, own = rules.metric.shape[0], np.int64(0), (run, model, work, (ask, exert, acting), rules)
     y, ends, slopes, tolerances = rules.ends[0], (rules.ends[1], rules.ends[2]), rules.slopes, rules.tolerances
     for s in range(passed.made.shape[0]):
-        time, begin = passed.time[s], (passed.o[s], passed.u[s], passed.angles[s])
+        time, place = passed.time[s], (passed.o[s], passed.u[s], passed.angles[s])
+        begin = time, place
         if time >= until:
             return s, m, REACHED
         if exert != 0:
-            called(exert, (acting, model.gravity, begin[0], begin[1], work.motion, rules.extra, FOLLOWING))
+            called(exert, (acting, model.gravity, place[0], place[1], work.motion, rules.extra, FOLLOWING))
         for i in range(n):
             y[i], y[n + i] = 0.0, passed.v[s, i]
-        y[2 * n] = passed.damped[s]
-        if not _asked(own, begin, method, y, 0.0, NONE, FIRST, slopes):
-            return s, m, NO_INERTIA
+        y[2 * n], y[2 * n + 1] = passed.works[s, 0], passed.works[s, 1]
+        ended = _asked(own, begin, method, y, 0.0, NONE, FIRST, slopes)
+        if ended != REACHED:
+            return s, m, ended
         speed = _put_tolerances(method, rules, y, slopes[0], tolerances)
         h, longest, first = passed.foreseen[s], _longest(y, method.limits[4]), passed.foreseen[s] == 0.0
         if first:
@@ -265,13 +271,14 @@ def march(run, model, work, exert, acting, method, rules, passed, until, sampled
         h, follows, tried, ended = _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to)
         if ended != REACHED:
             return s, m, ended
-        _put_velocities(ends[1], passed.v[s + 1], passed.damped, s + 1)
+        _put_velocities(ends[1], passed.v[s + 1], passed.works[s + 1])
         passed.time[s + 1], passed.made[s], passed.foreseen[s + 1] = time + h, h, follows
         passed.asked[s] = 1 + first + 11 * tried
         last = sampled.time.shape[0]
         if last == 0 or sampled.time[m] <= time + h:
-            if not _asked(own, begin, method, y, h, STEP, ALL, slopes):
-                return s, m, NO_INERTIA
+            ended = _asked(own, begin, method, y, h, STEP, ALL, slopes)
+            if ended != REACHED:
+                return s, m, ended
             at = 0 if last else s
             put_dense(method, y, ends[0], h, slopes, dense[at])
             for r in range(rows.shape[1]):
@@ -287,17 +294,18 @@ def march(run, model, work, exert, acting, method, rules, passed, until, sampled
 def march_arguments() -> tuple:
     """Arguments of :func:`march` of the right types, to compile it."""
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
-    model, work, *_, independent = run_arguments()[:9]
-    passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
+    model, work, *_, independent = run_arguments()[:10]
+    passed = Passed(stack, blocks, table, table, row, table, row, row, np.zeros(0, dtype=int))
     rules = Rules(row, row, row, row, independent, independent, row, table, table, row)
-    sampled = Sampled(row, stack, blocks, table, table, row)
+    sampled = Sampled(row, stack, blocks, table, table, table)
     return (
         0,
         model,
         work,
         0,
+        0,
         acting_arguments(),
-        Method(table, row, table, table, row, row),
+        Method(row, table, row, table, table, row, row),
         rules,
         passed,
         0.0,

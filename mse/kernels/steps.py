@@ -24,13 +24,14 @@ ROUNDED = 1e-15
 class Method(NamedTuple):
     """Coefficients, and what steps keep to.
 
-    ``weights`` (16, 16) of the stages, of which the first twelve make a step; ``last`` (12,) of its end; ``errors`` (2, 12) of
-    its errors of orders 5 and 3; ``between`` (4, 16) of the last four parts of its interpolation.  ``limits`` are the relative
-    tolerance, the size of the system (m), the share of the largest speed below which speeds are as exact as this one, the least
-    relative change of a time, and how far a body turns in a step (rad); ``factors`` are those on the step that an error
-    allows, at least and at most (Hairer's).
+    ``nodes`` (16,) and ``weights`` (16, 16) of the stages, of which the first twelve make a step; ``last`` (12,) of its end;
+    ``errors`` (2, 12) of its errors of orders 5 and 3; ``between`` (4, 16) of the last four parts of its interpolation.
+    ``limits`` are the relative tolerance, the size of the system (m), the share of the largest speed below which speeds are as
+    exact as this one, the least relative change of a time, and how far a body turns in a step (rad); ``factors`` are those on
+    the step that an error allows, at least and at most (Hairer's).
     """
 
+    nodes: np.ndarray
     weights: np.ndarray
     last: np.ndarray
     errors: np.ndarray
@@ -42,8 +43,8 @@ class Method(NamedTuple):
 class Passed(NamedTuple):
     """Begins of so many steps, one after the other: poses and velocities of bodies, angles that are followed, times (s).
 
-    Then come works of dampers (J), and the lengths (s) of steps that were foreseen there, zero for none; and of the steps that
-    were made, lengths and evaluations.
+    Then come works (J) of dampers and of other forces, and the lengths (s) of steps that were foreseen there, zero for none; and
+    of the steps that were made, lengths and evaluations.
     """
 
     o: np.ndarray
@@ -51,21 +52,21 @@ class Passed(NamedTuple):
     v: np.ndarray
     angles: np.ndarray
     time: np.ndarray
-    damped: np.ndarray
+    works: np.ndarray
     foreseen: np.ndarray
     made: np.ndarray
     asked: np.ndarray
 
 
 class Sampled(NamedTuple):
-    """Moments within steps, at times (s) in order: poses and velocities of bodies, angles, works of dampers (J)."""
+    """Moments within steps, at times (s) in order: poses and velocities of bodies, angles, both works (J)."""
 
     time: np.ndarray
     o: np.ndarray
     u: np.ndarray
     v: np.ndarray
     angles: np.ndarray
-    damped: np.ndarray
+    works: np.ndarray
 
 
 @shared

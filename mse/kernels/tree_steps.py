@@ -125,7 +125,7 @@ def _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, first):
         place(tree, rows, point, slope)
         put_bodies(tree, rows, point, sampled.o[m], sampled.u[m], sampled.v[m])
         _put_angles(tree, passed.angles[s], point, sampled.angles[m])
-        sampled.damped[m] = point[y.shape[0] - 1]
+        sampled.works[m, 0] = point[y.shape[0] - 1]
     return sampled.time.shape[0]
 
 
@@ -166,7 +166,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
         if time >= until:
             return s, m, REACHED
         begin_step(tree, rows, passed.o[s], passed.u[s], v, angles, y)
-        y[size - 1] = passed.damped[s]
+        y[size - 1] = passed.works[s, 0]
         if not _put_stages(tree, rows, method, y, 0.0, NONE, FIRST, slopes, point):
             return s, m, NO_INERTIA
         speed = _put_tolerances(tree, rows, method, v, tolerances)
@@ -195,7 +195,7 @@ def march(tree, rows, method, passed, until, sampled, dense):
         place(tree, rows, end, point)
         put_bodies(tree, rows, end, passed.o[s + 1], passed.u[s + 1], passed.v[s + 1])
         _put_angles(tree, angles, end, passed.angles[s + 1])
-        passed.time[s + 1], passed.damped[s + 1], passed.made[s] = time + h, end[size - 1], h
+        passed.time[s + 1], passed.works[s + 1, 0], passed.made[s] = time + h, end[size - 1], h
         passed.foreseen[s + 1] = h * min(follows, change)
         if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
             if not _put_stages(tree, rows, method, y, h, STEP, ALL, slopes, point):
@@ -212,9 +212,9 @@ def march_arguments() -> tuple:
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     numbers = np.zeros((0, 0), dtype=int)
     tree = Tree(row, numbers, stack, table, table, stack, table, numbers, table)
-    method = Method(table, row, table, table, row, row)
-    passed = Passed(stack, blocks, table, table, row, row, row, row, np.zeros(0, dtype=int))
-    return tree, table, method, passed, 0.0, Sampled(row, stack, blocks, table, table, row), table
+    method = Method(row, table, row, table, table, row, row)
+    passed = Passed(stack, blocks, table, table, row, table, row, row, np.zeros(0, dtype=int))
+    return tree, table, method, passed, 0.0, Sampled(row, stack, blocks, table, table, table), table
 
 
 @kept(nogil=True, error_model="numpy")
@@ -223,5 +223,5 @@ def between(tree, rows, passed, s, dense, sampled):
     size = dense.shape[1]
     y, point, slope = np.zeros(size), np.zeros(size), np.zeros(size)
     begin_step(tree, rows, passed.o[s], passed.u[s], passed.v[s], passed.angles[s], y)
-    y[size - 1] = passed.damped[s]
+    y[size - 1] = passed.works[s, 0]
     _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, NONE)

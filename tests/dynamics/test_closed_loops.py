@@ -42,18 +42,18 @@ def run(system=None, **more):
     return (system or linkage()).simulate(**own | more)
 
 
-def test_steps_are_those_that_python_controls(monkeypatch):
+def test_steps_are_as_long_as_those_in_numpy(monkeypatch):
     taken = book.count_leaps(monkeypatch, LoopSteps)
     motion = run()
     assert sum(taken) == motion.steps
     assert motion["drive.angle"].max() - motion["drive.angle"].min() > 2 * np.pi
     assert np.abs(motion.energy["unaccounted"]).max() < 2e-6
-    monkeypatch.setattr(explicit.LoopSteps, "of", lambda *given: None)
+    monkeypatch.setattr(explicit.Bodies, "of", lambda equations: None)
     single = run()
-    assert sum(taken) == motion.steps == single.steps
-    assert motion.evaluations == single.evaluations
-    assert np.abs(motion.values - single.values).max() < 1e-11
-    assert motion.energy["damped"] == pytest.approx(single.energy["damped"], abs=1e-9)
+    assert sum(taken) == motion.steps == pytest.approx(single.steps, rel=0.03)
+    assert motion.evaluations == pytest.approx(single.evaluations, rel=0.1)
+    assert np.abs(motion.values - single.values).max() < 1e-6
+    assert motion.energy["damped"] == pytest.approx(single.energy["damped"], abs=1e-6)
 
 
 def test_runs_do_not_depend_on_samples_cuts_or_looks():

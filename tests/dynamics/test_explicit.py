@@ -98,11 +98,9 @@ def test_what_constraints_correct_counts_as_an_error(rtol):
 
 
 def test_a_tolerance_that_rounding_denies_next_to_a_dead_point_is_told(monkeypatch):
-    def error(steps, *_):
-        return 10.0 if steps._chart.nearest < steps._dead else 0.5
-
-    monkeypatch.setattr(explicit._Steps, "_error", error)
-    monkeypatch.setattr(explicit.LoopSteps, "of", lambda *given: None)
+    """Where steps may not be shorter than a tenth of the time that motions take, and dead points are where others are not."""
+    monkeypatch.setattr(explicit, "NOTHING", 0.1)
+    monkeypatch.setattr(explicit, "_dead", lambda rtol: 0.3)
     said = "rtol = 1e-09 next to a dead point of joints, where rounding makes accelerations .*; expected a larger rtol; the"
     with pytest.raises(mse.MotionError, match=said) as caught:
         book.four_bars(2).simulate(duration=1.5, dt=0.1, initial={f"low{k}.angle'": 1.0 for k in range(3)}, rtol=1e-9)

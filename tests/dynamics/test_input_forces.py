@@ -35,6 +35,46 @@ def test_a_resonant_force_makes_a_swing_that_grows():
     assert motion.energy["driven"][-1] == pytest.approx(motion.energy["kinetic"][-1] + motion.energy["elastic"][-1])
 
 
+def failing(error: type[BaseException], at: float):
+    def force(t: float) -> float:
+        if t > at:
+            raise error("broken")
+        return np.sin(t)
+
+    return force
+
+
+def test_what_functions_raise_in_compiled_steps_ends_the_motion():
+    system = slider()
+    with pytest.raises(mse.MotionError, match="input 'push.fx' failed: ValueError: broken") as caught:
+        system.simulate(duration=2.0, dt=0.1, inputs={"push.fx": failing(ValueError, 1.03)})
+    assert caught.value.motion.time[-1] == 1.0
+    with pytest.raises(mse.Interrupted) as caught:
+        system.simulate(duration=2.0, dt=0.1, inputs={"push.fx": failing(KeyboardInterrupt, 1.03)})
+    whole = system.simulate(duration=1.0, dt=0.1, inputs={"push.fx": np.sin})
+    found = caught.value.result
+    assert 0.5 < found.time[-1] <= 1.0
+    np.testing.assert_allclose(found.values, whole.values[: len(found.time)], atol=1e-9)
+
+
+def test_elements_in_python_act_in_steps_in_one_call():
+    """A spring of one's own, without a kernel, is the same as the one of a slide; nobody looks at its steps."""
+
+    class Own(mse.MObject):
+        frames = 2
+
+        def energy(self, frames, q):
+            return 45.0 * (frames[0].o[0] - frames[1].o[0]) ** 2
+
+    system = slider(stiffness=0.0)
+    system.add(Own("own"), between=(system["body"], system.ground))
+    given = {"duration": 1.0, "dt": 0.1, "initial": {"slide.displacement": 0.2}, "rtol": 1e-10}
+    one, two = (s.simulate(**given, inputs={"push.fx": 3.0}) for s in (system, slider()))
+    np.testing.assert_allclose(one["slide.displacement"], two["slide.displacement"], atol=1e-10)
+    np.testing.assert_allclose(one.energy["driven"], two.energy["driven"], atol=1e-9)
+    assert np.abs(one.energy["unaccounted"]).max() < 1e-8
+
+
 def test_a_constant_torque_speeds_a_wheel_up():
     system = mse.MSystem("wheel", gravity=(0, 0, -9.81))
     hinge = mse.Revolute("hinge", axis=(0, 0, 1), motor="force")

@@ -246,11 +246,11 @@ def test_the_topology_of_a_system_asks_for_it(started):
 
 
 def pendulum(kind: str, inertia: float = 0.01) -> mse.MSystem:
-    """A body on a hinge is a tree, a rod makes it a loop, and a bushing acts; a ball joint with springs has forces in Python."""
+    """A body on a hinge is a tree, a rod makes it a loop, and a bushing acts; of "asking", forces come from Python."""
     system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=inertia, at=mse.Pose.dx(0.5)))
     ball = mse.Spherical("hinge", stiffness=(1e2,) * 3)
-    hinge = system.add(ball if kind == "bodies" else mse.Revolute("hinge", axis=(0, 1, 0)))
+    hinge = system.add(ball if kind == "asking" else mse.Revolute("hinge", axis=(0, 1, 0)))
     system.clamp(system.ground, hinge.frame(1))
     system.clamp(body.frame(0), hinge.frame(0), mse.Pose.dx(-0.5))
     if kind == "loops":
@@ -264,9 +264,7 @@ def commands(started: list) -> list[str]:
     return [command[-1].rpartition("; ")[2] for command in started]
 
 
-@pytest.mark.parametrize(
-    ("kind", "here"), [("trees", []), ("loops", ["march"]), ("acting", ["march", "exert"]), ("bodies", [])]
-)
+@pytest.mark.parametrize(("kind", "here"), [("trees", []), ("loops", ["march"]), ("acting", ["march", "exert"])])
 def test_a_large_motion_asks_for_its_steps_and_waits_for_the_first_of_them(started, monkeypatch, done, kind, here):
     compiled, told = [], []
 
@@ -319,7 +317,7 @@ def test_the_second_process_goes_on_with_what_it_is_told(done):
     assert done == [kernel for kernel, _ in ahead.steps_of("implicit trees")[:4]]
 
 
-@pytest.mark.parametrize(("kind", "asked"), [("trees", 0), ("loops", 1), ("bodies", 0)])
+@pytest.mark.parametrize(("kind", "asked"), [("trees", 0), ("loops", 1), ("asking", 1)])
 def test_after_a_search_steps_are_asked_for_where_they_are_several_kernels(started, monkeypatch, kind, asked):
     monkeypatch.setattr(ahead, "on_disk", lambda kernel: kernel in (ahead.put_joints, ahead.shift_to_reference))
     monkeypatch.setattr(ahead, "wait_for_steps", lambda kind: None)
@@ -375,7 +373,7 @@ def moved(cache, kind: str, *, dies: bool = False, allowed: bool = True):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "steps"), [("trees", "march"), ("acting", "run"), ("bodies", "run")])
+@pytest.mark.parametrize(("kind", "steps"), [("trees", "march"), ("acting", "run"), ("asking", "run")])
 def test_motions_are_the_same_whoever_compiles_their_steps(tmp_path, kind, steps):
     beside, names, ended = moved(tmp_path / "beside", kind)
     assert steps not in names and ended[0] in (0, -signal.SIGKILL)

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mse.kernels.by_address import InMemory, address, called, from_memory
+from mse.kernels.by_address import InMemory, InPython, address, called, from_memory
 from mse.kernels.jit import kept
 
 
@@ -67,3 +67,22 @@ def test_without_compiling_it_is_a_plain_call():
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=os.path.dirname(__file__)
     )
     assert run.stdout == "<class 'function'>\n", run.stderr
+
+
+@kept(nogil=True)
+def asking(at, numbers):
+    total = 0
+    for x in numbers:
+        total = 10 * total + called(at, (x, 1 if x > 1.0 else 0))
+    return total
+
+
+def test_kernels_ask_functions_of_python():
+    given = []
+
+    def answer(number, integer):
+        given.append((number, integer))
+        return integer + 2
+
+    assert asking(InPython(answer).at, np.array([0.25, 1.5])) == 23
+    assert given == [(0.25, 0), (1.5, 1)]
