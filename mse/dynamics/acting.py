@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..elements.transducers import ForceActuator
 from ..kernels import acting, masses, springs
 from ..kernels.acting import Acting
+from ..model.flattening import Element
 from ..model.groups import Group
 from .accelerations import Equations
 
@@ -23,20 +25,35 @@ def acts(g: Group) -> bool:
     return g.cls.kernel in _KERNELS and own and not g.internal.size and not g.cls.defines("power")
 
 
-class ActingElements:
-    """Elements of some groups, which :func:`acts` tells."""
+def pushes(el: Element) -> bool:
+    """Whether a kernel has the forces of an element's inputs."""
+    return type(el.obj).input_map is ForceActuator.input_map
 
-    def __init__(self, equations: Equations, groups: Sequence[Group]):
+
+class ActingElements:
+    """Elements of some groups, which :func:`acts` tells, and elements that push by their inputs, as :func:`pushes` tells.
+
+    ``inputs`` (P, 6) are the forces and torques of the latter, which kernels read.
+    """
+
+    def __init__(self, equations: Equations, groups: Sequence[Group], pushing: Sequence[Element]):
         self._groups, t = groups, equations.topology
-        frames = np.concatenate([g.frames.ravel() for g in groups])
-        sizes = [(*g.frames.shape, g.parameters.shape[1], g.cls.memory_size, len(g.cls.parts)) for g in groups]
+        frames = np.concatenate([*(g.frames.ravel() for g in groups), *(el.frames for el in pushing)])
+        sizes = [(*g.frames.shape, g.parameters.shape[1], g.cls.memory_size, len(g.cls.parts), 0) for g in groups]
         damped = [g.parameters[:, -_DAMPINGS[g.cls.damping_kernel] :].any() for g in groups]
         kernels = [
             acting.kernel_addresses(g.cls.kernel, _KERNELS[g.cls.kernel] if damps else None, g.cls.follow)
             for g, damps in zip(groups, damped, strict=True)
         ]
+        parameters = np.concatenate([*(g.parameters.ravel() for g in groups), np.zeros(7 * len(pushing))])
+        pushed = parameters[len(parameters) - 7 * len(pushing) :].reshape(-1, 7)
+        pushed[:, 6] = [el.obj.axes == "world" for el in pushing]
+        self.inputs = pushed[:, :6]
+        if pushing:
+            sizes.append((len(pushing), 2, 7, 0, 1, 1))
+            kernels.append(acting.kernel_addresses(springs.push, None, None))
         self._arrays = Acting(
-            np.array(sizes), np.array(kernels), np.concatenate([g.parameters.ravel() for g in groups]), np.zeros(0),
+            np.array(sizes), np.array(kernels), parameters, np.zeros(0),
             t.unit[frames].astype(int), t.offset_o[frames], t.offset_U[frames], np.zeros((len(frames), 3)),
             np.zeros((len(frames), 3, 3)), np.zeros(6 * len(frames)), np.zeros(len(frames)), np.zeros(6 * len(frames)),
             np.zeros(6 * len(frames)), np.zeros(0), np.zeros(equations.size + 2),
@@ -44,5 +61,5 @@ class ActingElements:
 
     def remembering(self, memory: Sequence[np.ndarray]) -> tuple[int, Acting]:
         """Address of the kernel of all, and arrays, of elements that remember what is given by group."""
-        own = np.concatenate([memory[g.number].ravel() for g in self._groups])
+        own = np.concatenate([np.zeros(0), *(memory[g.number].ravel() for g in self._groups)])
         return acting.exert_address(), self._arrays._replace(memory=own)

@@ -1,8 +1,8 @@
 """Rigid bodies on joints in compiled code (:mod:`mse.kernels.multibody`): rates at coordinates of a chart, constraints restored.
 
-Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed.  Wires, bushings and
-springs that go slack act by their own kernels, which that code calls.  Inputs and all other elements exert their forces in
-Python, which that code calls, too.  Systems with other masses or constraints have no such code.
+Springs along lines and rods are there, too, and joints whose displacements or angles are prescribed.  Wires, bushings, springs
+that go slack and actuators act by their own kernels, which that code calls.  It asks Python for the values of inputs, and for
+the forces of all other elements.  Systems with other masses or constraints have no such code.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from ..kernels.by_address import InPython
 from ..kernels.jit import writable
 from ..kernels.multibody import Model, Work
 from ..model.configuration import State
+from ..model.flattening import Element
 from ..model.groups import Group
 from ..model.joint_assembly import CLOSED, OPEN
 from ..numerics.precision import NOTHING
 from .accelerations import Equations
-from .acting import NOTHING_ACTS, ActingElements, acts
+from .acting import NOTHING_ACTS, ActingElements, acts, pushes
 from .charts import JointsOpen, Settled, StepFailed, displaced, open_at
 from .elimination import eliminated
+from .inertia import GroupInertia
 
 # Pivots of rows relative to those of rows alone, below which rows depend on others, and of bodies relative to their terms, below
 # which they have no mass.  With a tenth and ten times of each tests/dynamics/test_bodies.py passes.
@@ -45,9 +47,7 @@ class NotElementary(StepFailed):
 class Bodies:
     """A system of rigid bodies on joints as arrays, with room to evaluate it in."""
 
-    def __init__(
-        self, equations: Equations, model: Model, own: list[Group], holding: list[Seat], measuring: list[Seat]
-    ):
+    def __init__(self, equations: Equations, model: Model, shares: Shares, holding: list[Seat], measuring: list[Seat]):
         self.equations, self.model, self.holding, self.measuring = equations, model, holding, measuring
         self.followed = [(*m.joint, m.angle) for m in measuring if m.code != LINE]  # behind them are the lines
         bodies, rows = len(model.bodies), len(model.held)
@@ -59,12 +59,8 @@ class Bodies:
             6 * bodies + rows, 12 * bodies + 2, (36, 3),
         )  # fmt: skip
         self.work = Work(*map(np.zeros, shapes))
-        others = [g for g in equations.assembly.groups if g not in own]
-        self.acting, self.groups = ([g for g in others if acts(g) is compiled] for compiled in (True, False))
-        self.parts = [p for p in equations.parts if p.has_damping and p.group not in [*own, *self.acting]]
-        self.drives = _drives(holding)
-        self.forced = bool(self.groups or self.parts or set(equations.inputs.names) - set(equations.inputs.motors))
-        self.alone = not (self.forced or self.drives)
+        self.shares, self.drives = shares, _drives(holding)
+        self.alone = not (shares.in_python or shares.inputs or self.drives)
         self.extra = np.zeros(6 * bodies + 2)  # forces in Python, and powers of dampers and others
         self._asked = None if self.alone else InPython(self._answer)
         self._state: State | None = None  # at the begin of a step
@@ -85,18 +81,35 @@ class Bodies:
         holding = [g.cls for g in assembly.groups if g.constraint_count]
         if any(cls is not Rod and cls.constraint_kernel is not joints.joint_constraints for cls in holding):
             return None
-        own = _own_groups(equations)
-        found = _seats(equations, own)
+        shares = Shares.of(equations)
+        found = _seats(equations, shares)
         if found is None:
             return None
-        model = _model(equations, own, *found)
+        model = _model(equations, shares.own, *found)
         # numba compiles for each layout of arrays
-        return cls(equations, Model(*map(np.ascontiguousarray, model)), own, *found)
+        return cls(equations, Model(*map(np.ascontiguousarray, model)), shares, *found)
+
+    @property
+    def acting(self) -> bool:
+        """Whether elements act by kernels of their own."""
+        return bool(self.shares.acting or self.shares.pushing)
 
     @cached_property
     def elements(self) -> ActingElements | None:
         """Elements that act, None if none do; their kernels are compiled when they are asked for."""
-        return ActingElements(self.equations, self.acting) if self.acting else None
+        return ActingElements(self.equations, self.shares.acting, self.shares.pushing) if self.acting else None
+
+    @cached_property
+    def _places(self) -> list[tuple[np.ndarray, tuple[int, int]]]:
+        """Where the values of inputs stand, array and place."""
+        of = {el.path: (g.number, k) for g in self.equations.assembly.groups for k, el in enumerate(g.elements)}
+        springs = {(m.joint, m.code): k for k, m in enumerate(self.measuring) if m.code != LINE}
+        pushing = [el.path for el in self.shares.pushing]
+        return [
+            (self.elements.inputs, (pushing.index(el.path), column)) if pushes(el)
+            else (self.model.springs, (springs[of[el.path], _code(el, column)], 4))
+            for el, column in self.shares.inputs.values()
+        ]  # fmt: skip
 
     def exerting(self, state: State) -> tuple[int, int, Acting]:
         """What acts in a step from a state on: the address that asks Python, and see :meth:`.ActingElements.remembering`."""
@@ -106,8 +119,12 @@ class Bodies:
     def _answer(self, time: float, without_forces: int) -> int:
         try:
             self.drive(time)
-            if self.forced and not without_forces:
-                self._put_extra(time)
+            if not without_forces:
+                values = self.equations.inputs.values(self.shares.inputs, time)
+                for (array, place), value in zip(self._places, values, strict=True):
+                    array[place] = value
+                if self.shares.in_python:
+                    self._put_extra(time)
         except BaseException as error:  # compiled code passes none on, not even Ctrl-C
             self._error = error
             return multibody.BROKEN
@@ -116,7 +133,7 @@ class Bodies:
     def _put_extra(self, time: float) -> None:
         e, work, n = self.equations, self.work, self.equations.size
         here = e.evaluation(self._state._replace(o=work.o.copy(), U=work.u.copy()), time)
-        force, *powers = e.applied(here, work.motion[1:].ravel(), time, self.groups, self.parts)
+        force, *powers = e.applied(here, work.motion[1:].ravel(), time, self.shares.groups, self.shares.parts)
         self.extra[:n], self.extra[n:] = force, powers
 
     def refuse_broken(self, made: bool = False) -> None:
@@ -187,6 +204,55 @@ class BodiesChart:
 
 
 # -- models -------------------------------------------------------------------------------------------------------
+class Shares(NamedTuple):
+    """Who exerts the forces of a system: groups by the compiled code's ``own``, or ``acting`` by their kernels, and Python.
+
+    Python has ``groups``, the dampings and powers of ``parts``, and if it has any, or ``others``, those of all inputs.  Else the
+    values of ``inputs``, elements and numbers by name, are given to springs of joints and to the elements that are ``pushing``.
+    """
+
+    own: list[Group]
+    acting: list[Group]
+    groups: list[Group]
+    parts: list[GroupInertia]
+    others: bool
+    inputs: dict[str, tuple[Element, int]]
+    pushing: list[Element]
+
+    @classmethod
+    def of(cls, equations: Equations) -> Shares:
+        own = _own_groups(equations)
+        left = [g for g in equations.assembly.groups if g not in own]
+        acting, groups = ([g for g in left if acts(g) is compiled] for compiled in (True, False))
+        parts = [p for p in equations.parts if p.has_damping and p.group not in [*own, *acting]]
+        given = equations.inputs.acting
+        compiled = not (groups or parts) and all(_is_compiled(own, *one) for one in given.values())
+        inputs = given if compiled else {}
+        pushing = {el.path: el for el, _ in inputs.values() if pushes(el)}
+        return cls(own, acting, groups, parts, bool(given) and not compiled, inputs, [*pushing.values()])
+
+    @property
+    def in_python(self) -> bool:
+        return bool(self.groups or self.parts or self.others)
+
+    def codes(self, el: Element) -> set[int]:
+        """The measures of a joint along which inputs push."""
+        return {_code(*one) for one in self.inputs.values() if one[0].path == el.path}
+
+
+def _is_compiled(own: list[Group], el: Element, column: int) -> bool:
+    """Whether compiled code has the forces of an input."""
+    if not isinstance(el.obj, FreeJoint) or type(el.obj).input_map is not FreeJoint.input_map:
+        return pushes(el)
+    joint = next((g for g in own for one in g.elements if one.path == el.path), None)
+    return joint is not None and joints.proportional(_code(el, column)) is not None
+
+
+def _code(el: Element, column: int) -> int:
+    """The measure of a joint along which one of its inputs pushes."""
+    return [c.code for c, motor in el.obj._driven() if motor == "force"][column]
+
+
 class Seat(NamedTuple):
     """A joint between two bodies: its ``places`` (2, 4, 3), origin and axes on each, and ``rows``, factors (15,) and constants.
 
@@ -219,7 +285,7 @@ def _own_groups(equations: Equations) -> list[Group]:
     own = []
     for g in equations.assembly.groups:
         if g.cls.kernel is joints.joint_springs and g.cls.damping_matrix in dampings and not g.cls.defines("power"):
-            acting = [code for k in range(len(g.members)) for _, code, _ in _springs(g, k)]
+            acting = [code for k in range(len(g.members)) for _, code, _ in _springs(g, k, set())]
             if all(joints.proportional(code) is not None for code in acting):
                 own.append(g)
         elif g.cls.kernel is springs.body_load or _are_lines(g) or g.cls is Rod:
@@ -235,14 +301,18 @@ def _are_lines(g: Group) -> bool:
     return not slack.any() and not damping[length == 0.0].any()
 
 
-def _springs(g: Group, k: int) -> list[tuple[int, int, tuple[float, ...]]]:
-    """Coordinates of a joint on which something acts: number, measure, and stiffness, rest, preload and damping."""
+def _springs(g: Group, k: int, pushed: set[int]) -> list[tuple[int, int, tuple[float, ...]]]:
+    """Coordinates of a joint on which something acts: number, measure, and stiffness, rest, preload and damping.
+
+    Inputs act on those whose measures are ``pushed``.
+    """
     own, damping = g.parameters[k], getattr(g.elements[k].obj, "damping", ())
     found = []
     for r in range(int(own[joints.FREE])):
         spring = (*own[[joints.STIFFNESS + r, joints.REST + r, joints.PRELOAD + r]].tolist(), damping[r])
-        if spring[0] or spring[2] or spring[3]:
-            found.append((r, int(own[joints.FREE + 1 + r]), spring))
+        code = int(own[joints.FREE + 1 + r])
+        if spring[0] or spring[2] or spring[3] or code in pushed:
+            found.append((r, code, spring))
     return found
 
 
@@ -253,9 +323,9 @@ def _held(own: np.ndarray) -> tuple[list[float], list[int]]:
     return own[joints.TARGET : joints.TARGET + count].tolist(), codes.tolist()
 
 
-def _seats(equations: Equations, own_groups: list[Group]) -> tuple[list[Seat], list[Seat]] | None:
+def _seats(equations: Equations, shares: Shares) -> tuple[list[Seat], list[Seat]] | None:
     """Joints that hold, and what springs and dampers measure, lines last; None if what one holds is no displacement or sine."""
-    t, holding, measuring, lines = equations.topology, [], [], []
+    t, holding, measuring, lines, own_groups = equations.topology, [], [], [], shares.own
     motors = set(equations.inputs.motors.values())
     for g in equations.assembly.groups:
         if g in own_groups and g.cls.kernel is springs.spring:
@@ -299,7 +369,7 @@ def _seats(equations: Equations, own_groups: list[Group]) -> tuple[list[Seat], l
                 held = tuple(zip(codes, targets, strict=True))
                 holding.append(Seat(pair, places, rows, (g.number, k), turn, held, driven=tuple(driven)))
             if g in own_groups and pair.any():
-                for r, code, spring in _springs(g, k):
+                for r, code, spring in _springs(g, k, shares.codes(g.elements[k])):
                     rows = [(factors, 0.0) for factors in joints.proportional(code)]
                     measuring.append(Seat(pair, places, rows, (g.number, k), 6 + r, (), code, spring))
     return holding, measuring + lines
@@ -337,7 +407,7 @@ def _model(equations: Equations, own_groups: list[Group], holding: list[Seat], m
         scalars,
         factors[row, scalars],
         held,
-        np.array([s.spring for s in measuring], dtype=float).reshape(-1, 4),
+        np.array([(*s.spring, 0.0) for s in measuring]).reshape(-1, 5),
         np.hstack([found.fronts, found.parent[:, None]]),
         np.stack([found.numbers, found.inside], axis=1),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -130,6 +130,16 @@ class InputForces:
         return np.array([
             self._signals[n].at(time)[0] if n in self._signals else self._force(n, time) for n in self.names
         ])  # fmt: skip
+
+    @property
+    def acting(self) -> dict[str, tuple[Element, int]]:
+        """The inputs that are forces, by name: their elements, and their numbers among the inputs of these."""
+        return self._forces
+
+    @np.errstate(all="ignore")
+    def values(self, names: Sequence[str], time: float) -> list[float]:
+        """Values of some that are forces, at a time (s)."""
+        return [self._force(name, time) for name in names]
 
     def _force(self, name: str, time: float) -> float:
         function = self._values[name]

@@ -20,10 +20,10 @@ FORCES, FOLLOWING = np.bool_(False), np.bool_(True)
 class Acting(NamedTuple):
     """Elements that act on bodies, one group of a class after the other; the ground is body 0.
 
-    ``groups`` (G, 5) are the number of elements in each, frames, parameters and remembered numbers of one, and parts of its
-    stiffness; ``kernels`` (G, 3) are the addresses of its kernel, of the one that damps and of the one that follows memories, 0
-    for none.  Of all elements one after the other there are ``parameters`` and ``memory``, and of all frames ``bodies`` (F,) and
-    ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3).
+    ``groups`` (G, 6) are the number of elements in each, frames, parameters and remembered numbers of one, parts of its
+    stiffness, and 1 where forces have no energy, as those of inputs; ``kernels`` (G, 3) are the addresses of its kernel, of the
+    one that damps and of the one that follows memories, 0 for none.  Of all elements one after the other there are
+    ``parameters`` and ``memory``, and of all frames ``bodies`` (F,) and ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3).
     The rest is room: poses and velocities of frames, energies (F,) at most, gradients and forces of dampers (6 F,), a stiffness
     of no size, and ``total`` (n + 2,).
     """
@@ -70,8 +70,11 @@ def _move(acting, o, motion):
 
 
 @bare_part
-def _add_up(acting, f, per_element, many, e, o):
-    """Forces at ``many`` frames from number f on, of elements from number e on, to the total, and the power of their dampers."""
+def _add_up(acting, f, per_element, many, e, o, driving):
+    """Forces at ``many`` frames from number f on, of elements from number e on, to the total, and powers.
+
+    These are of their dampers, and of forces that are ``driving``, which is 0 or 1.
+    """
     total = acting.total
     for k in range(f, f + many):
         b, x, y = acting.bodies[k], acting.gradient[6 * k : 6 * k + 6], acting.drag[6 * k : 6 * k + 6]
@@ -79,6 +82,7 @@ def _add_up(acting, f, per_element, many, e, o):
             total[total.shape[0] - 2] += y[i] * acting.velocity[6 * k + i]
             # slopes may be finite although an element is outside its domain
             x[i] = y[i] - x[i] if abs(acting.energy[e + (k - f) // per_element]) < np.inf else np.nan
+            total[total.shape[0] - 1] += driving * x[i] * acting.velocity[6 * k + i]
         if b:
             for i in range(3):
                 j, h = (i + 1) % 3, (i + 2) % 3
@@ -103,7 +107,7 @@ def exert(acting, gravity, o, u, motion, extra, following):
         for i in range(acting.drag.shape[0]):
             acting.energy[i // 6] = acting.gradient[i] = acting.drag[i] = 0.0
     for g in range(acting.groups.shape[0]):
-        count, frames, parameters, remembered, parts = acting.groups[g]
+        count, frames, parameters, remembered, parts, driving = acting.groups[g]
         many, flat = count * frames, (count, 6 * frames)
         own = acting.parameters[p : p + count * parameters].reshape((count, parameters))
         turns = acting.u[f : f + many].reshape((count, frames, 3, 3))
@@ -119,7 +123,7 @@ def exert(acting, gravity, o, u, motion, extra, following):
             if acting.kernels[g, 1] != 0:
                 velocity, drag = acting.velocity[6 * f : 6 * (f + many)], acting.drag[6 * f : 6 * (f + many)]
                 done(acting.kernels[g, 1], (*given, velocity.reshape(flat), drag.reshape(flat)))
-            _add_up(acting, f, frames, many, e, o)
+            _add_up(acting, f, frames, many, e, o, driving)
         e, f, p, m = e + count, f + many, p + count * parameters, m + count * remembered
     return 0
 

@@ -36,8 +36,8 @@ class Model(NamedTuple):
     ``bodies`` (b, 13) have their mass, mass times center, and inertia about the reference point, along their axes.
     ``joints`` (E, 8) have two bodies, their front, in that front the places of both bodies (-1 for the ground) and of the first
     row, the first row and that of the next joint.  Joints that only measure stand behind those that hold, one for each of the
-    ``springs`` (S, 4), stiffness, rest, preload and damping; for these the front and the place after it are the fronts of both
-    bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.
+    ``springs`` (S, 5), stiffness, rest, preload, damping and the force of an input; for these the front and the place after it
+    are the fronts of both bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.
     Row r is ``held[r, 0]`` and the sum of the ``factors`` of its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``;
     ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row, and where a motion is prescribed along it,
     ``held[r, 3]`` and ``held[r, 4]`` are its rate and acceleration.  A spring of two rows acts on the angle whose sine
@@ -243,7 +243,10 @@ def put_angles(model, work, before, after):
 
 @bare_part
 def _put_forces(model, work, memory, extra):
-    """Right sides: weights, forces of inertia, ``extra`` ones, those of springs and dampers of joints; the dampers' power (W)."""
+    """Right sides: weights, forces of inertia, ``extra`` ones, those of springs, dampers and inputs of joints.
+
+    Returns the powers (W) of the dampers and of the inputs.
+    """
     s, p, q, across, inertia = work.small[0], work.small[1], work.small[2], work.small[3], work.small[4:7]
     right, gravity = work.right, model.gravity
     for f in range(model.fronts.shape[0]):
@@ -260,7 +263,7 @@ def _put_forces(model, work, memory, extra):
             right[first + 3 + i] = p[i] - q[i] + extra[6 * b - 3 + i]
         for i in range(6, size):
             right[first + i] = 0.0
-    damped, holding = 0.0, model.joints.shape[0] - model.springs.shape[0]
+    damped, driven, holding = 0.0, 0.0, model.joints.shape[0] - model.springs.shape[0]
     for k in range(model.springs.shape[0]):
         e, own = holding + k, model.springs[k]
         r = model.joints[e, 6]
@@ -276,13 +279,13 @@ def _put_forces(model, work, memory, extra):
         for i in range(12):
             g = by_sine * work.slope[r, i] + by_cosine * work.slope[cosine, i]
             rate += g * work.motion[model.joints[e, i // 6], i % 6]
-        damped -= own[3] * rate * rate
-        pull = own[2] - own[0] * (value - own[1]) - own[3] * rate
+        damped, driven = damped - own[3] * rate * rate, driven + own[4] * rate
+        pull = own[2] + own[4] - own[0] * (value - own[1]) - own[3] * rate
         for i in range(12):
             if model.joints[e, i // 6]:
                 g = by_sine * work.slope[r, i] + by_cosine * work.slope[cosine, i]
                 right[model.fronts[model.joints[e, 2 + i // 6], 4] + i % 6] += pull * g
-    return damped
+    return damped, driven
 
 
 @bare_part
@@ -449,7 +452,7 @@ def run(
         if exert != 0:
             called(exert, (acting, model.gravity, work.o, work.u, work.motion, extra, FORCES))
             forces = acting.total
-        damped = _put_forces(model, work, memory, forces)
+        damped, driven = _put_forces(model, work, memory, forces)
         solve(model, work, independent, work.bend, _FORCED)
         if least < limits[4]:
             for i in range(n + rows):
@@ -467,7 +470,7 @@ def run(
                 out[at + c], out[at + 3 + c] = point[n + at + c], _dot(jacobian[c], w)
             for c in range(6):
                 out[n + at + c] = work.solution[at + c]
-        out[2 * n], out[2 * n + 1] = damped + forces[n], forces[n + 1]
+        out[2 * n], out[2 * n + 1] = damped + forces[n], driven + forces[n + 1]
         for r in range(rows):  # only constraints that move do work
             out[2 * n + 1] -= work.solution[n + r] * model.held[r, 3]
     return GOOD

@@ -1,4 +1,4 @@
-"""Energies of elements between two frames, many at once: spring, wire, bushing; and the load of rigid bodies.
+"""Energies of elements between two frames, many at once: spring, wire, bushing; the load of rigid bodies, and pushes of inputs.
 
 Every kernel has the signature that :mod:`mse.elements.base` documents: it reads parameters (E, P), origins (E, F, 3),
 orientations (E, F, 3, 3), memory (E, m) and gravity (3,), and fills energy (E,), gradient (E, 6 F) and, for order 2,
@@ -360,3 +360,26 @@ def body_load(parameters, origins, orientations, memory, gravity, order, energy,
         for a in range(3):
             energy[e] -= m * gravity[a] * origins[e, 0, a]
             gradient[e, a] -= m * gravity[a]
+
+
+@compiled
+def push(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
+    """Forces and torques (6,) that push frame 1, and as much frame 0 along the same line, by minus their gradient, at no energy.
+
+    The seventh parameter is 1 where they are along the axes of the world, 0 where along those of frame 1.
+    """
+    force, lever = np.zeros(6), np.zeros(3)
+    for e in range(parameters.shape[0]):
+        for i in range(3):
+            lever[i] = origins[e, 1, i] - origins[e, 0, i]
+            for k in range(0, 6, 3):
+                force[k + i] = parameters[e, k + i]
+                if parameters[e, 6] == 0.0:
+                    force[k + i] = 0.0
+                    for j in range(3):
+                        force[k + i] += orientations[e, 1, i, j] * parameters[e, k + j]
+        for i in range(6):
+            gradient[e, i], gradient[e, 6 + i] = force[i], -force[i]
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            gradient[e, 3 + i] += lever[j] * force[k] - lever[k] * force[j]

@@ -178,7 +178,7 @@ def driven(wire):
 def test_driven_joints_move_as_in_numpy_at_any_angle(wire):
     equations, state = driven(wire)
     compiled = Bodies.of(equations)
-    assert bool(compiled.acting) == wire
+    assert compiled.acting == wire
     y, time = begin(equations, state), 0.0
     for _ in range(100):  # in which the crank turns once, and further
         charts = compiled.chart(state, NEAR), Chart(equations, state)
@@ -189,6 +189,54 @@ def test_driven_joints_move_as_in_numpy_at_any_angle(wire):
         state, y = charts[0].follow(settled.state), np.concatenate([np.zeros_like(settled.v), settled.v, [0.0, 0.0]])
         here = equations.evaluation(state, time)
         assert np.abs(here.residual).max() < 1e-13 and np.abs(equations.drift(here, settled.v, time)).max() < 1e-10
+
+
+def pushed(wire, ball=False):
+    """Actuators between moving bodies, and motors of joints that turn and slide, some on springs; a wire acts beside them.
+
+    Nothing but numpy has the torques along the rotation vector of a ball joint.
+    """
+    system = mse.MSystem("pushed", gravity=(0, 0, -9.81))
+    box = {"inertia": (0.02, 0.03, 0.04), "frames": {"end": Pose.dxdydz(0.1, 0.2, -0.3)}}
+    arm = system.add(mse.RigidBody("arm", mass=0.5, **box))
+    hinge = mse.Revolute("hinge", axis=(1, 2, 2), motor="force", stiffness=0.4, damping=0.1)
+    system.add(hinge, between=(arm.frame("end"), system.ground))
+    cart = system.add(mse.RigidBody("cart", mass=2.0, **box))
+    system.add(mse.Prismatic("slide", axis=(1, 2, 0), motor="force"), between=(cart.frame("end"), arm))
+    fork = system.add(mse.RigidBody("fork", mass=1.0, **box))
+    turned = mse.Universal("swivel", axis=(1, 0, 0), second=(0, 1, 0), motor=("force", "none"))
+    if ball:
+        turned = mse.Spherical("swivel", motor=("force", "none", "none"))
+    system.add(turned, between=(fork.frame("end"), cart))
+    for name, axes, one, other in (("own", "frame", arm, fork.frame(0)), ("fixed", "world", cart, system.ground)):
+        push = system.add(mse.ForceActuator(name, axes=axes))
+        system.clamp(one.frame(0), push.frame(0), Pose.dxdydz(0.3, 0.0, 0.2))
+        system.clamp(other, push.frame(1), Pose.dxdydz(0.3, -0.1, 0.2))
+    if wire:
+        system.add(mse.Spring("wire", length=0.1, stiffness=80.0, tension_only=True), between=(fork, system.ground))
+    topology, assembly = prepared(system, None)
+    inputs = {
+        "hinge.torque": np.sin, "slide.force": lambda t: 2.0 - t, "swivel.tx" if ball else "swivel.torque1": 0.7,
+        "own.fx": np.cos, "own.ty": 0.3, "own.fz": 1.5, "fixed.fz": lambda t: 3.0 * t, "fixed.tx": -0.4,
+    }  # fmt: skip
+    state = put_together(Evaluation.initial(assembly)).state
+    return Equations(topology, assembly, InputForces(assembly, inputs)), state
+
+
+@pytest.mark.parametrize(("wire", "ball"), [(False, False), (True, False), (False, True)])
+def test_inputs_push_as_in_numpy(wire, ball):
+    """Rates of works are among those that are compared, so powers of inputs are, too."""
+    equations, state = pushed(wire, ball)
+    compiled, time = Bodies.of(equations), 0.0
+    assert compiled.shares.in_python == ball and not compiled.alone
+    for k in range(20):
+        y = begin(equations, state, seed=k)
+        charts = compiled.chart(state, NEAR), Chart(equations, state)
+        found, exact = (rates(chart, y, 1e-6, time) for chart in charts)
+        np.testing.assert_allclose(found, exact, atol=1e-9 * np.abs(exact).max())
+        assert exact[0, -1] != 0.0
+        settled = charts[0].settled(y + 0.1 * exact[0], time)
+        state, time = charts[0].follow(settled.state), time + 0.2
 
 
 def rates(chart, y, h, time=0.0):

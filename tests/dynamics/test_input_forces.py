@@ -35,37 +35,20 @@ def test_a_resonant_force_makes_a_swing_that_grows():
     assert motion.energy["driven"][-1] == pytest.approx(motion.energy["kinetic"][-1] + motion.energy["elastic"][-1])
 
 
-def failing(error: type[BaseException], at: float):
-    def force(t: float) -> float:
-        if t > at:
-            raise error("broken")
-        return np.sin(t)
+class Own(mse.MObject):
+    """A spring without a kernel, which raises an ``error`` where it is shorter than a length (m)."""
 
-    return force
+    frames, error, least = 2, ValueError, -np.inf
 
-
-def test_what_functions_raise_in_compiled_steps_ends_the_motion():
-    system = slider()
-    with pytest.raises(mse.MotionError, match="input 'push.fx' failed: ValueError: broken") as caught:
-        system.simulate(duration=2.0, dt=0.1, inputs={"push.fx": failing(ValueError, 1.03)})
-    assert caught.value.motion.time[-1] == 1.0
-    with pytest.raises(mse.Interrupted) as caught:
-        system.simulate(duration=2.0, dt=0.1, inputs={"push.fx": failing(KeyboardInterrupt, 1.03)})
-    whole = system.simulate(duration=1.0, dt=0.1, inputs={"push.fx": np.sin})
-    found = caught.value.result
-    assert 0.5 < found.time[-1] <= 1.0
-    np.testing.assert_allclose(found.values, whole.values[: len(found.time)], atol=1e-9)
+    def energy(self, frames, q):
+        x = frames[0].o[0] - frames[1].o[0]
+        if x < self.least:
+            raise self.error("too short")
+        return 45.0 * x**2
 
 
-def test_elements_in_python_act_in_steps_in_one_call():
-    """A spring of one's own, without a kernel, is the same as the one of a slide; nobody looks at its steps."""
-
-    class Own(mse.MObject):
-        frames = 2
-
-        def energy(self, frames, q):
-            return 45.0 * (frames[0].o[0] - frames[1].o[0]) ** 2
-
+def test_elements_in_python_act_in_compiled_steps():
+    """The spring is the same as the one of a slide; nobody looks at these steps."""
     system = slider(stiffness=0.0)
     system.add(Own("own"), between=(system["body"], system.ground))
     given = {"duration": 1.0, "dt": 0.1, "initial": {"slide.displacement": 0.2}, "rtol": 1e-10}
@@ -73,6 +56,20 @@ def test_elements_in_python_act_in_steps_in_one_call():
     np.testing.assert_allclose(one["slide.displacement"], two["slide.displacement"], atol=1e-10)
     np.testing.assert_allclose(one.energy["driven"], two.energy["driven"], atol=1e-9)
     assert np.abs(one.energy["unaccounted"]).max() < 1e-8
+
+
+@pytest.mark.parametrize(("error", "told"), [(ValueError, mse.MotionError), (KeyboardInterrupt, mse.Interrupted)])
+def test_what_python_raises_in_compiled_steps_ends_the_motion(monkeypatch, error, told):
+    """x = 0.2 cos(w t) with w^2 = 45 is below 0.05 from t = 0.1965 s on."""
+    monkeypatch.setattr(Own, "error", error)
+    monkeypatch.setattr(Own, "least", 0.05)
+    system = slider(stiffness=0.0)
+    system.add(Own("own"), between=(system["body"], system.ground))
+    with pytest.raises(told, match="too short" if error is ValueError else "interrupted at t = 0.1") as caught:
+        system.simulate(duration=1.0, dt=0.01, initial={"slide.displacement": 0.2})
+    motion = caught.value.motion if error is ValueError else caught.value.result
+    assert 0.1 < motion.time[-1] < 0.2
+    np.testing.assert_allclose(motion["slide.displacement"], 0.2 * np.cos(np.sqrt(45.0) * motion.time), atol=1e-8)
 
 
 def test_a_constant_torque_speeds_a_wheel_up():
