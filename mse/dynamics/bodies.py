@@ -63,6 +63,7 @@ class Bodies:
         self.alone = not (shares.in_python or shares.inputs or self.drives)
         self.extra = np.zeros(6 * bodies + 2)  # forces in Python, and powers of dampers and others
         self._asked = None if self.alone else InPython(self._answer)
+        self._asked_at = np.nan  # the time (s) of inputs in the arrays
         self._state: State | None = None  # at the begin of a step
         self._error: BaseException | None = None  # in Python while compiled code asked for forces
 
@@ -113,18 +114,21 @@ class Bodies:
 
     def exerting(self, state: State) -> tuple[int, int, Acting]:
         """What acts in a step from a state on: the address that asks Python, and see :meth:`.ActingElements.remembering`."""
-        self._state, ask = state, 0 if self._asked is None else self._asked.at
+        self._state, self._asked_at = state, np.nan  # inputs may have been set to other values
+        ask = 0 if self._asked is None else self._asked.at
         return ask, *(NOTHING_ACTS if self.elements is None else self.elements.remembering(state.memory))
 
     def _answer(self, time: float, without_forces: int) -> int:
         try:
-            self.drive(time)
-            if not without_forces:
+            if time != self._asked_at:  # matrices of implicit steps ask many times
+                self._asked_at = np.nan
+                self._drive(time)
                 values = self.equations.inputs.values(self.shares.inputs, time)
                 for (array, place), value in zip(self._places, values, strict=True):
                     array[place] = value
-                if self.shares.in_python:
-                    self._put_extra(time)
+                self._asked_at = time
+            if self.shares.in_python and not without_forces:
+                self._put_extra(time)
         except BaseException as error:  # compiled code passes none on, not even Ctrl-C
             self._error = error
             return multibody.BROKEN
@@ -142,7 +146,7 @@ class Bodies:
         if error is not None and not (made and isinstance(error, Exception)):
             raise error
 
-    def drive(self, time: float) -> None:
+    def _drive(self, time: float) -> None:
         """Hold joints where they are driven to at a time (s), with rates and accelerations."""
         inputs, model = self.equations.inputs, self.model
         if self.drives:

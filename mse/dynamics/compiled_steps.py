@@ -70,9 +70,17 @@ class CompiledSteps(ABC):
     def state(self, o: np.ndarray, u: np.ndarray, angles: np.ndarray, before: State) -> State:
         """The state at poses of bodies and angles, after one whose memories it goes on from."""
 
-    def step(self, begin: Moment, until: float | None) -> Step:
-        """The step that begins at a moment; NotElementary where a joint has no inertia, StepFailed where there is none."""
+    def step(self, begin: Moment, until: float | None, samples: np.ndarray) -> Step:
+        """The step that begins at a moment; NotElementary where a joint has no inertia, StepFailed where there is none.
+
+        If it is made alone, moments at ``samples`` (s) in it are found with it.
+        """
         row = self._row
+        if self._most == 1 and len(samples):
+            far = begin.time + (np.inf if begin.step is None else begin.step)
+            first, last = np.searchsorted(samples, [begin.time, far], side="right").tolist()
+            # one behind the step tells that it needs no interpolation
+            return self.leap(begin, np.inf if until is None else until, samples[first : last + 1])[0]
         if row is None or begin is not row.next:
             self._many = (
                 1 if until is None or row is None or begin is not row.last else min(_MORE * self._many, self._most)

@@ -98,7 +98,7 @@ class ImplicitStepper(Stepper):
         if not (equations.massless or equations.undecided or equations.hidden):
             limits = Limits(
                 rtol, equations.measure.size, *_judged(rtol), _END, NOTHING, TURN, AT_REST, LONG, NUDGE,
-                _SAFE, _LEAST, _MOST, _ITERATIONS, _FIRST,
+                _SAFE, _LEAST, _MOST, _ITERATIONS, _FIRST, int(bool(equations.inputs.varying)),
             )  # fmt: skip
             coefficients = _NODES, _INVERSE, _WEIGHTS, _VALUES[:2], _VECTORS, _BACK, _ERROR, equations.measure.metric
             # numba compiles for each layout of arrays

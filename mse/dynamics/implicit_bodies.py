@@ -35,7 +35,7 @@ class _Implicit(CompiledSteps):
         self._radau, self._stages = radau, Stages(
             *(np.zeros(row) for _ in range(6)), np.zeros((3, 2 * n)), np.zeros((3, 2 * n)), np.zeros((3, row)), np.zeros((n, n)),
             np.zeros((n, n)), np.zeros((2, n, n), dtype=complex), np.zeros((2, n), dtype=int),
-            np.zeros((2, 2, n), dtype=complex), np.zeros(3),
+            np.zeros((2, 2, n), dtype=complex), np.zeros(4),
         )  # fmt: skip
 
     @abstractmethod
@@ -78,15 +78,23 @@ class ImplicitLoopSteps(_Implicit, OfBodies):
         limits = np.append(bodies.limits(0.0), OPEN * bodies.equations.measure.outermost)
         self._sizes = limits, len(bodies.followed), bodies.held
 
+    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
+        found = super().march(begin, passed, until, sampled)
+        self.bodies.refuse_broken(found[0] > 0)
+        return found
+
     def _given(self, state: State) -> tuple:
         b = self.bodies
         return implicit_loops.given(multibody.run_address(), b.model, b.work, b.exerting(state), *self._sizes)
 
 
 def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | None:
-    """Compiled steps; None for a system on which inputs act or elements without kernels, that is driven, or has no bodies."""
+    """Compiled steps; None for a system on which elements without kernels act, or that has no bodies.
+
+    Slopes of accelerations are differences, for which Python would be asked too often.
+    """
     bodies = Bodies.of(equations)
-    if bodies is None or not bodies.alone:
+    if bodies is None or bodies.shares.in_python:
         return None
     nodes = nodes_of(bodies)
     kind = kernels_of(bodies, nodes is not None, implicit=True)

@@ -29,6 +29,8 @@ class OfBodies(CompiledSteps):
     def __init__(self, bodies: Bodies):
         super().__init__(bodies.equations, len(bodies.followed))
         self.bodies = bodies
+        if not bodies.alone:  # what Python exerts begins at a state, and who looks at inputs may want a shorter step
+            self._most = 1
 
     def angles(self, state: State) -> np.ndarray:
         return np.array([state.memory[g][k, r] for g, k, r in self.bodies.followed])
@@ -42,8 +44,6 @@ class LoopSteps(OfBodies):
 
     def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]):
         super().__init__(bodies)
-        if not bodies.alone:  # what Python exerts begins at a state, and who looks at inputs may want a shorter step
-            self._most = 1
         equations, n, rows, restored = bodies.equations, bodies.equations.size, bodies.held, near[0]
         self._method, self._parts = method_of(equations, rtol, constants), (7, 2 * n + 2)  # of an interpolation
         self._rules = Rules(

@@ -246,6 +246,8 @@ class Run:
         watch.start(sample)
         looked_at = watch.looks or self.sticking.looks or switches.looks(begin)
         leaps = maker.leaps and not looked_at and not jumps.looks
+        if not looked_at:
+            maker.samples = times
         try:
             while k <= steps and end is None:
                 step = maker.leap(begin, times[k:]) if leaps else jumps.step(maker, switches, begin)

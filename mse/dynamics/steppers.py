@@ -44,7 +44,7 @@ def idle(pace: float, time: float) -> float:
 def compile_steps_ahead(equations: Equations, implicit: bool) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
     bodies = Bodies.of(equations) if ahead.may_begin_early() else None
-    if bodies is not None and (bodies.alone or not implicit):
+    if bodies is not None and not (bodies.shares.in_python and implicit):
         ahead.compile_steps_ahead(kernels_of(bodies, nodes_of(bodies) is not None, implicit))
 
 
@@ -68,6 +68,7 @@ class Stepper(ABC):
         self.equations, self.rtol, self._until = equations, rtol, until
         self._pace = _Pace(until)
         self._compiled: CompiledSteps | None = None
+        self.samples = np.zeros(0)  # times (s) of a run, where nobody asks for other moments within its steps
 
     @abstractmethod
     def _single(self, begin: Moment) -> Step:
@@ -77,7 +78,7 @@ class Stepper(ABC):
         """One step; ModelError or :class:`.StepFailed` where there is none."""
         if self._compiled is not None:
             with suppress(NotElementary):
-                return self._kept(self._compiled.step(begin, self._until))
+                return self._kept(self._compiled.step(begin, self._until, self.samples))
         return self._kept(self._single(begin))
 
     @property

@@ -57,7 +57,7 @@ _given = from_memory(example())
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_begin(at, o, u, v, angles, y, gaps):
+def put_begin(at, time, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 2,) at the begin of a step, where it is found which rows are independent."""
     runs, model, work, ask, exert, acting, rooms = _given(at)
     n, gaps[0] = v.shape[0], 0.0
@@ -75,16 +75,16 @@ def put_begin(at, o, u, v, angles, y, gaps):
     if exert != 0:
         called(exert, (acting, model.gravity, rooms.o, rooms.u, work.motion, rooms.extra, FOLLOWING))
     given = model, work, ask, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
-    stage = 0.0, y, 0.0, rooms.weights[0], rooms.weights, 0, 1, False
+    stage = time, y, 0.0, rooms.weights[0], rooms.weights, 0, 1, False
     return called(runs, (*given, *stage, rooms.slopes, rooms.limits, rooms.gaps))
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_slopes(at, y, out):
+def put_slopes(at, time, y, out):
     """Slopes (2 n + 2,) at coordinates y; GOOD unless some body has no mass along a motion, or a dead point is near."""
     runs, model, work, ask, exert, acting, rooms = _given(at)
     given = model, work, ask, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.independent
-    stage = 0.0, y, 0.0, rooms.weights[0], rooms.weights, 1, 2, False
+    stage = time, y, 0.0, rooms.weights[0], rooms.weights, 1, 2, False
     found = called(runs, (*given, *stage, rooms.slopes, rooms.limits, rooms.gaps))
     for i in range(out.shape[0]):
         out[i] = rooms.slopes[1, i]
@@ -92,14 +92,14 @@ def put_slopes(at, y, out):
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_poses(at, y, o, u, v, angles, gaps):
+def put_poses(at, time, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y, with constraints restored, so that velocities in y change, too."""
     runs, model, work, ask, exert, acting, rooms = _given(at)
     n = v.shape[0]
     for r in range(rooms.loose.shape[0]):
         rooms.loose[r] = rooms.independent[r]
     given = model, work, ask, exert, acting, rooms.o, rooms.u, rooms.angles, rooms.extra, rooms.loose
-    stage = 0.0, y, 0.0, rooms.weights[0], rooms.weights, 0, 0, True
+    stage = time, y, 0.0, rooms.weights[0], rooms.weights, 0, 0, True
     found = called(runs, (*given, *stage, rooms.slopes, rooms.limits, rooms.gaps))
     gaps[0], gaps[1] = rooms.gaps[0], rooms.gaps[1]
     if found != GOOD or not rooms.gaps[2] <= rooms.limits[5]:
@@ -119,8 +119,8 @@ def kernels() -> list[tuple]:
     """All kernels of such steps, and arguments of the right types."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     return [
-        (run, run_arguments()), (put_slopes, (0, row, row)), *implicit_steps.kernels(),
-        (put_begin, (0, table, stack, row, row, row, row)), (put_poses, (0, row, table, stack, row, row, row)),
+        (run, run_arguments()), (put_slopes, (0, 0.0, row, row)), *implicit_steps.kernels(),
+        (put_begin, (0, 0.0, table, stack, row, row, row, row)), (put_poses, (0, 0.0, row, table, stack, row, row, row)),
     ]  # fmt: skip
 
 

@@ -1,12 +1,12 @@
 """Steps of rigid bodies by Radau IIA of order 5, many in one call.
 
-Of ``x' = r(x, v)``, ``v' = a(x, v)`` three stages are solved together by Newton's method.  Charts are centered where a step
+Of ``x' = r(x, v)``, ``v' = a(t, x, v)`` three stages are solved together by Newton's method.  Charts are centered where a step
 begins, so that r = v is near enough for its matrices ``s^2 - s A_v - A_x``, with the slopes A of accelerations by differences.
 :mod:`mse.dynamics.implicit` makes the steps of all other systems, by the same method, error estimate and step control.
 
 Trees and loops have three kernels each (:mod:`.implicit_trees`, :mod:`.implicit_loops`), which are called by their addresses.
-One puts coordinates at the begin of a step, one slopes at coordinates, one poses at coordinates.  Their first argument is
-``given``, the address of the data of the system.  They return GOOD, or another number where nothing is found.
+One puts coordinates at the begin of a step, one slopes at coordinates, one poses at coordinates.  Their first arguments are
+``given``, the address of the data of the system, and a time (s).  They return GOOD, or another number where nothing is found.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Limits(NamedTuple):
     below which speeds are rest, ``long`` the longest time (s) whose least change is counted.  ``nudge`` is the relative change
     of positions and velocities that differentiates accelerations.  ``safe``, ``least`` and ``most`` are factors on the step that
     an error allows, ``iterations`` how many there are at most, and ``first`` is the share of a first step.
+    ``varying`` is 1 where inputs vary with time.
     """
 
     rtol: float
@@ -50,6 +51,7 @@ class Limits(NamedTuple):
     most: float
     iterations: int
     first: float
+    varying: int
 
 
 class Radau(NamedTuple):
@@ -76,8 +78,9 @@ class Stages(NamedTuple):
     ``end`` and ``inside`` (N,) are coordinates at its end, and of a moment within.  ``z`` (3, 2 n) is what stages are off from
     the begin, ``whole`` (3, 2 n) the same of a step that was made, ``slopes`` (3, N) are theirs.  ``by_x`` and ``by_v`` (n, n)
     are the slopes of accelerations.  Of both systems, the real one first, there are ``factors`` (2, n, n), ``pivots`` (2, n) and
-    the ``right`` sides (2, 2, n), in whose place is what was found for them.  ``gaps`` (3,) are the largest angular rate (rad/s)
-    at the begin of a step, or by which distance (m) and speed (m/s) rows were open, and the error of a step in tolerances.
+    the ``right`` sides (2, 2, n), in whose place is what was found for them.  ``gaps`` (4,) are the largest angular rate (rad/s)
+    at the begin of a step, or by which distance (m) and speed (m/s) rows were open, the error of a step in tolerances, and the
+    time (s) in which something moves by the size of the system.
     """
 
     y: np.ndarray
@@ -113,9 +116,9 @@ class Own(NamedTuple):
 
 
 @bare_part
-def _asked(own, y, out):
-    """Whether slopes (N,) are found at y."""
-    return called(own.slopes, (own.given, y, out)) == GOOD
+def _asked(own, time, y, out):
+    """Whether slopes (N,) are found at a time and y."""
+    return called(own.slopes, (own.given, time, y, out)) == GOOD
 
 
 @bare_part
@@ -129,7 +132,7 @@ def _speed_of(radau, y, slope):
 
 
 @bare_part
-def _differentiated(own, radau, room, speed):
+def _differentiated(own, radau, room, time, speed):
     """Whether accelerations could be differentiated at the begin of a step."""
     n = radau.metric.shape[0]
     for i in range(room.y.shape[0]):
@@ -140,7 +143,7 @@ def _differentiated(own, radau, room, speed):
         if j < n and room.y[n + k] < 0.0:  # ahead, as a law may have changed its formula right here
             step = -step
         room.point[j] = room.y[j] + step
-        if not _asked(own, room.point, room.asked):
+        if not _asked(own, time, room.point, room.asked):
             return False
         room.point[j] = room.y[j]
         for i in range(n):
@@ -254,14 +257,14 @@ def _put_left(radau, room, h):
 
 
 @bare_part
-def _solved(own, radau, room, h, enough):
+def _solved(own, radau, room, time, h, enough):
     """How many iterations of Newton's method make the stages of a step h from the present ones; 0 if it does not converge."""
     n, last, most = radau.metric.shape[0], np.inf, radau.limits.iterations
     for iteration in range(1, most + 1):
         for k in range(3):
             for i in range(2 * n):
                 room.point[i] = room.y[i] + room.z[k, i]
-            if not _asked(own, room.point, room.asked):
+            if not _asked(own, time + h * radau.nodes[k], room.point, room.asked):
                 return 0
             for i in range(room.y.shape[0]):
                 room.slopes[k, i] = room.asked[i]
@@ -290,7 +293,7 @@ def _solved(own, radau, room, h, enough):
 
 
 @bare_part
-def _filtered(radau, room, h, slope):
+def _filtered(own, radau, room, h, slope):
     """The error of a step h in tolerances, from slopes at its begin; what positions and velocities err stands on the right."""
     n, total, moved, size = radau.metric.shape[0], 0.0, 0.0, radau.limits.size
     for i in range(2 * n):
@@ -305,29 +308,40 @@ def _filtered(radau, room, h, slope):
         moved += (weight * room.z[2, i]) ** 2
     share = min(max(sqrt(moved / (2 * n)) / size, radau.limits.rtol), 1.0) ** (1.0 / 3.0)
     error = sqrt(total / (2 * n)) / (radau.limits.estimated * size) / share
+    if radau.limits.varying and error < 1.0:
+        # how far what velocities err leads in the time that motions take: inputs may have changed them in a short step
+        done(own.factors, (radau, room, radau.values[0].real * room.gaps[3]))
+        total = 0.0
+        for i in range(n):
+            room.right[0, 0, i] = 0.0
+        _solve(radau, room, radau.values[0].real * room.gaps[3], ONE)
+        for i in range(n):
+            total += (radau.metric[i] * room.right[0, 0, i].real / room.gaps[3]) ** 2
+        error = max(error, sqrt(total / (2 * n)) / (radau.limits.estimated * size) / share)
     return error if error < np.inf else np.inf
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_stages(own, radau, room, h, part, repeated):
-    """How many iterations make the stages of a step h, 0 if Newton's method does not converge, and its error into ``gaps``.
+def put_stages(own, radau, room, time, h, part, repeated):
+    """How many iterations make the stages of a step h from a time on, and its error into ``gaps``.
 
-    RADAU5 filters the error once more where a step is ``repeated``.  The step is ``part`` of one that was made, for a moment
-    there, if that is below one.
+    There are 0 iterations if Newton's method does not converge.  RADAU5 filters the error once more where a step is
+    ``repeated``.  The step is ``part`` of one that was made, for a moment there, if that is below one.
     """
     n, h = radau.metric.shape[0], part * h
     done(own.factors, (radau, room, h))
     if part < 1.0:
         _put_start_within(radau, room, part)
-        return _solved(own, radau, room, h, radau.limits.close_within)
+        return _solved(own, radau, room, time, h, radau.limits.close_within)
     _put_start(radau, room, h)
-    iterations = _solved(own, radau, room, h, radau.limits.close)
+    iterations = _solved(own, radau, room, time, h, radau.limits.close)
     if iterations:
-        room.gaps[2] = _filtered(radau, room, h, room.first)
+        room.gaps[2] = _filtered(own, radau, room, h, room.first)
         if repeated and 1.0 <= room.gaps[2] < np.inf:
             for i in range(2 * n):
                 room.point[i] = room.y[i] + room.right[0, i // n, i % n].real
-            room.gaps[2] = _filtered(radau, room, h, room.asked) if _asked(own, room.point, room.asked) else np.inf
+            found = _asked(own, time, room.point, room.asked)
+            room.gaps[2] = _filtered(own, radau, room, h, room.asked) if found else np.inf
     return iterations
 
 
@@ -358,14 +372,16 @@ def _begun(own, radau, room, passed, s):
     """Whether a step may begin, the speed (m/s) that it is measured by, and its least and its greatest length (s)."""
     n, time = radau.metric.shape[0], passed.time[s]
     start = passed.o[s], passed.u[s], passed.v[s], passed.angles[s]
-    called(own.begin, (own.given, *start, room.y, room.gaps))
+    called(own.begin, (own.given, time, *start, room.y, room.gaps))
     turning = room.gaps[0]
-    room.y[2 * n] = passed.works[s, 0]
-    if not _asked(own, room.y, room.first):
+    for k in range(room.y.shape[0] - 2 * n):
+        room.y[2 * n + k] = passed.works[s, k]
+    if not _asked(own, time, room.y, room.first):
         return False, 0.0, 0.0, 0.0
     speed = _speed_of(radau, room.y, room.first)
-    pace = min(radau.limits.size / speed, radau.limits.long)
-    found = _differentiated(own, radau, room, speed)
+    room.gaps[3] = radau.limits.size / speed
+    pace = min(room.gaps[3], radau.limits.long)
+    found = _differentiated(own, radau, room, time, speed)
     return (
         found,
         speed,
@@ -375,7 +391,7 @@ def _begun(own, radau, room, passed, s):
 
 
 @bare_part
-def _taken(own, radau, room, first, lengths, speed, to):
+def _taken(own, radau, room, time, first, lengths, speed, to):
     """A step that keeps the tolerance, tried from the first of two lengths (s) down to the second.
 
     Returns its length, that of the next step, the iterations of all trials, and REACHED or FAILED.  The coordinates at its end
@@ -384,7 +400,7 @@ def _taken(own, radau, room, first, lengths, speed, to):
     (h, shortest), most, iterations = lengths, radau.limits.most, 0
     while True:
         h = max(h, shortest)
-        many = called(own.stages, (own, radau, room, h, 1.0, first or most == 1.0))
+        many = called(own.stages, (own, radau, room, time, h, 1.0, first or most == 1.0))
         error = room.gaps[2]
         iterations += many if many else radau.limits.iterations
         factor = 0.5
@@ -392,7 +408,7 @@ def _taken(own, radau, room, first, lengths, speed, to):
             factor = min(radau.limits.most, _change(radau, error, many))
             if error < 1.0:
                 _put_end(radau, room, h, room.end)
-                if called(own.poses, (own.given, room.end, *to, room.gaps)) == GOOD:
+                if called(own.poses, (own.given, time + h, room.end, *to, room.gaps)) == GOOD:
                     apart = max(room.gaps[0] / radau.limits.size, room.gaps[1] / speed) / radau.limits.rtol
                     if apart <= 1.0:
                         return h, h * min(most, factor), iterations, REACHED
@@ -415,13 +431,14 @@ def _put_samples(own, radau, room, passed, s, sampled, m):
         y = room.end
         if sampled.time[m] < passed.time[s + 1]:
             part, y = (sampled.time[m] - passed.time[s]) / passed.made[s], room.inside
-            if called(own.stages, (own, radau, room, passed.made[s], part, False)) == 0:
+            if called(own.stages, (own, radau, room, passed.time[s], passed.made[s], part, False)) == 0:
                 return m, FAILED
             _put_end(radau, room, part * passed.made[s], y)
         to = sampled.o[m], sampled.u[m], sampled.v[m], sampled.angles[m]
-        if called(own.poses, (own.given, y, *to, room.gaps)) != GOOD:
+        if called(own.poses, (own.given, sampled.time[m], y, *to, room.gaps)) != GOOD:
             return m, FAILED
-        sampled.works[m, 0] = y[room.z.shape[1]]
+        for k in range(y.shape[0] - room.z.shape[1]):
+            sampled.works[m, k] = y[room.z.shape[1] + k]
         m += 1
     return m, REACHED
 
@@ -441,10 +458,12 @@ def march(own, radau, room, passed, until, sampled):
         if first:
             h = radau.limits.first * radau.limits.size / speed
         to = passed.o[s + 1], passed.u[s + 1], passed.v[s + 1], passed.angles[s + 1]
-        h, follows, iterations, ended = _taken(own, radau, room, first, (min(h, longest), shortest), speed, to)
+        h, follows, iterations, ended = _taken(own, radau, room, time, first, (min(h, longest), shortest), speed, to)
         if ended != REACHED:
             return s, m, ended
-        passed.time[s + 1], passed.works[s + 1, 0], passed.made[s] = time + h, room.end[2 * n], h
+        passed.time[s + 1], passed.made[s] = time + h, h
+        for k in range(room.end.shape[0] - 2 * n):
+            passed.works[s + 1, k] = room.end[2 * n + k]
         passed.foreseen[s + 1], passed.asked[s] = follows, 1 + 2 * n + 3 * iterations
         if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
             m, ended = _put_samples(own, radau, room, passed, s, sampled, m)
@@ -460,12 +479,12 @@ def kernels() -> list[tuple]:
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     pairs, triples = np.zeros((0, 0), dtype=complex), np.zeros((0, 0, 0), dtype=complex)
     own = Own(0, 0, 0, 0, 0, 0)
-    limits = Limits(*[0.0] * 13, 0, 0.0)
+    limits = Limits(*[0.0] * 13, 0, 0.0, 0)
     radau = Radau(row, table, row, np.zeros(0, dtype=complex), pairs, pairs, row, row, limits)
     room = Stages(*[row] * 6, *[table] * 5, triples, np.zeros((0, 0), dtype=int), triples, row)
     passed = Passed(stack, blocks, table, table, row, table, row, row, np.zeros(0, dtype=int))
     sampled = Sampled(row, stack, blocks, table, table, table)
     return [
-        (put_stages, (own, radau, room, 0.0, 0.0, False)), (march, (own, radau, room, passed, 0.0, sampled)),
+        (put_stages, (own, radau, room, 0.0, 0.0, 0.0, False)), (march, (own, radau, room, passed, 0.0, sampled)),
         (put_factors, (radau, room, 0.0)),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Trees of rigid bodies as systems of :mod:`mse.kernels.implicit_steps`."""
+"""Trees of rigid bodies as systems of :mod:`mse.kernels.implicit_steps`; nothing in them depends on time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _given = from_memory(example())
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_begin(at, o, u, v, angles, y, gaps):
+def put_begin(at, time, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 1,) at the begin of a step, where ``begin`` are the angles."""
     tree, rows, begin, _ = _given(at)
     begin_step(tree, rows, o, u, v, angles, y)
@@ -44,14 +44,14 @@ def put_begin(at, o, u, v, angles, y, gaps):
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_slopes(at, y, out):
+def put_slopes(at, time, y, out):
     """Slopes (2 n + 1,) at coordinates y; GOOD if all joints have inertia."""
     tree, rows, _, _ = _given(at)
     return GOOD if accelerate(tree, rows, y, out) else NOT_GOOD
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_poses(at, y, o, u, v, angles, gaps):
+def put_poses(at, time, y, o, u, v, angles, gaps):
     """Poses, velocities and angles at coordinates y."""
     tree, rows, begin, point = _given(at)
     place(tree, rows, y, point)
@@ -69,8 +69,8 @@ def kernels() -> list[tuple]:
     """
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     return [
-        (put_slopes, (0, row, row)), *implicit_steps.kernels(), (put_begin, (0, table, stack, row, row, row, row)),
-        (put_poses, (0, row, table, stack, row, row, row)),
+        (put_slopes, (0, 0.0, row, row)), *implicit_steps.kernels(), (put_begin, (0, 0.0, table, stack, row, row, row, row)),
+        (put_poses, (0, 0.0, row, table, stack, row, row, row)),
     ]  # fmt: skip
 
 

@@ -69,6 +69,45 @@ def test_bodies_move_as_by_the_steps_of_other_systems(monkeypatch, system, initi
     assert 0.7 * whole.steps < motion.steps < 1.5 * whole.steps
 
 
+def pushed():
+    s = stage()
+    s.add(mse.ForceActuator("coil"), between=(s["mass"], s.ground))
+    return s
+
+
+def cranked():
+    """A crank with a motor, a rod and a slider on a stiff spring."""
+    s = mse.MSystem("cranked", gravity=(0, 0, -9.81))
+    wheel = s.add(mse.RigidBody("wheel", mass=1.0, inertia=0.01, frames={"pin": Pose.dx(0.1)}))
+    ends = {"one": Pose.dx(-0.15), "two": Pose.dx(0.15)}
+    rod = s.add(mse.RigidBody("rod", mass=0.8, inertia=0.006, at=Pose.dx(0.25), frames=ends))
+    slider = s.add(mse.RigidBody("slider", mass=1.5, inertia=0.001, at=Pose.dx(0.4)))
+    s.add(mse.Revolute("crank", axis=(0, -1, 0), motor="position"), between=(wheel, s.ground))
+    s.add(mse.Revolute("big end", axis=(0, 1, 0)), between=(rod.frame("one"), wheel.frame("pin")))
+    s.add(mse.Revolute("small end", axis=(0, 1, 0)), between=(slider, rod.frame("two")))
+    slide = mse.Prismatic("slide", axis=(1, 0, 0), stiffness=300.0, damping=2.0)
+    s.add(slide, between=(slider, s.ground @ Pose.dx(0.4)))
+    return s
+
+
+@pytest.mark.parametrize(
+    ("system", "body", "inputs"),
+    [
+        (pushed, "mass", {"coil.fx": lambda t: 30.0 * np.sin(20.0 * t), "coil.tz": 0.5}),
+        (cranked, "slider", {"crank.angle": lambda t: 4.0 * t + np.sin(3.0 * t)}),
+    ],
+)
+def test_inputs_act_in_compiled_steps(monkeypatch, system, body, inputs):
+    given = {"duration": 0.5, "dt": 0.05, "inputs": inputs, "progress": False}
+    exact = system().simulate(**given, rtol=1e-11, method="explicit")
+    monkeypatch.setattr(implicit.ImplicitStepper, "_single", lambda *given: pytest.fail("a step in numpy"))
+    motion = system().simulate(**given, rtol=1e-8, method="implicit")
+    assert np.abs(poses(motion, body) - poses(exact, body)).max() < 2e-7
+    for kind in ("damped", "driven"):
+        np.testing.assert_allclose(motion.energy[kind], exact.energy[kind], rtol=1e-5, atol=1e-6)
+    assert np.abs(exact.energy["driven"]).max() > 0.01 and motion.largest_residual < 1e-11
+
+
 @pytest.mark.parametrize(("system", "initial", "body", "steps"), CASES[1::2])
 def test_runs_do_not_depend_on_samples_or_cuts(system, initial, body, steps):
     whole, finer = (moved(system(), initial, rtol=1e-6, duration=0.4, dt=dt) for dt in (0.2, 0.025))

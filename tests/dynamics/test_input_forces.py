@@ -35,6 +35,18 @@ def test_a_resonant_force_makes_a_swing_that_grows():
     assert motion.energy["driven"][-1] == pytest.approx(motion.energy["kinetic"][-1] + motion.energy["elastic"][-1])
 
 
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_a_step_may_have_many_samples(method):
+    """They are found with it, and are those that anybody asks for later."""
+    given = {"duration": 1.0, "inputs": {"push.fx": np.sin}, "method": method, "rtol": 1e-7, "progress": False}
+    system = slider(stiffness=2.0)
+    few, many = (system.simulate(dt=dt, **given) for dt in (0.25, 0.25 / 128))
+    assert len(many.time) > 30 * many.steps and few.steps == many.steps
+    np.testing.assert_array_equal(few.values, many.values[::128])
+    for k in (5, 170, 411):
+        assert few.at(many.time[k]).joint_coordinates["slide.displacement"] == many["slide.displacement"][k]
+
+
 class Own(mse.MObject):
     """A spring without a kernel, which raises an ``error`` where it is shorter than a length (m)."""
 
