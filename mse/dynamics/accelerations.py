@@ -367,10 +367,21 @@ class Equations:
         found = np.linalg.norm(rows / self.measure.metric, axis=1)
         return np.where(found == 0.0, 1.0, found)
 
-    def multipliers(
-        self, here: Evaluation, terms: Terms, acceleration: np.ndarray, flows: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Multipliers of the constraints (m,), then of rows ``flows`` (f, n), the shortest ones where they are not unique."""
+    def holding(self, here: Evaluation, v: np.ndarray, time: float, left: np.ndarray | None = None) -> np.ndarray:
+        """Multipliers of the constraints (m,), then of flow constraints (f,), at velocities v (n,) and a time (s).
+
+        ``left`` (n,) is ``M a - f``, if it is known.
+        """
+        if left is None:
+            acceleration, terms = self.accelerations(here, v, time)
+            left = terms.mass @ acceleration - terms.force
+        return self.multipliers(here, left, self.flow_rows(here, v)[0])
+
+    def multipliers(self, here: Evaluation, left: np.ndarray, flows: np.ndarray | None = None) -> np.ndarray:
+        """Multipliers of the constraints (m,), then of rows ``flows`` (f, n), that balance what is ``left`` (n,) by all others.
+
+        They are the shortest ones where they are not unique.
+        """
         if not self.assembly.constraint_count and flows is None:
             return np.zeros(0)
         if self.size > SIZES.dense:
@@ -378,8 +389,7 @@ class Equations:
             tangent = Tangent(slopes, self.assembly.factors)
         else:
             tangent, lengths = self.tangent(here, flows)
-        left = (terms.mass @ acceleration - terms.force) / self.measure.metric
-        found = tangent.multipliers(left)
+        found = tangent.multipliers(left / self.measure.metric)
         if not tangent.dense:
             found = rank(tangent.slopes).shortest(found)
         return found / lengths

@@ -62,6 +62,10 @@ class CompiledSteps(ABC):
         It is known of the first of them if moments were asked for, of some systems in all if none were, and of some in none.
         """
 
+    def left(self, moment: Moment) -> np.ndarray | None:
+        """``M a - f`` (n,) at a moment; None where this code does not know it."""
+        return None
+
     @abstractmethod
     def angles(self, state: State) -> np.ndarray:
         """The angles at a state."""

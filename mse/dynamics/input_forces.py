@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -137,7 +137,7 @@ class InputForces:
         return self._forces
 
     @np.errstate(all="ignore")
-    def values(self, names: Sequence[str], time: float) -> list[float]:
+    def values(self, names: Iterable[str], time: float) -> list[float]:
         """Values of some that are forces, at a time (s)."""
         return [self._force(name, time) for name in names]
 

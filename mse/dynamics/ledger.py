@@ -56,8 +56,7 @@ def powers(equations: Equations, moment: Moment) -> dict[str, float]:
             add(g, -g.evaluate(at, 1)[1] * without[:, None])
     found |= {name: float(force @ v) for name, force in inputs.each_force(moment.time, here).items()}
     if inputs.motors or inputs.held:
-        acceleration, terms = e.accelerations(here, v, moment.time)
-        multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
+        multipliers = e.holding(here, v, moment.time)
         rates = inputs.rates(moment.time)
         found |= {name: -float(multipliers[row] * rates[row]) for name, row in (inputs.motors | inputs.held).items()}
     return found

@@ -32,6 +32,9 @@ class OfBodies(CompiledSteps):
         if not bodies.alone:  # what Python exerts begins at a state, and who looks at inputs may want a shorter step
             self._most = 1
 
+    def left(self, moment: Moment) -> np.ndarray | None:
+        return self.bodies.left(moment)
+
     def angles(self, state: State) -> np.ndarray:
         return np.array([state.memory[g][k, r] for g, k, r in self.bodies.followed])
 

@@ -90,7 +90,7 @@ class Moving:
     def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, terms: Terms):
         self.name, self.equations, self.here = equations.topology.source.name, equations, here
         self.v, self.a = v, a
-        found = equations.multipliers(here, terms, a, equations.flow_rows(here, v)[0])
+        found = equations.multipliers(here, terms.mass @ a - terms.force, equations.flow_rows(here, v)[0])
         self.multipliers, self.of_flows = np.split(found, [equations.assembly.constraint_count])
         self._topology, self._assembly, self.state = equations.topology, equations.assembly, here.state
 

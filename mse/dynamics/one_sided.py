@@ -86,8 +86,6 @@ def _pushes(equations: Equations, groups: Sequence[Group], moment: Moment) -> li
 
 def _pulls(equations: Equations, groups: Sequence[Group], moment: Moment) -> list[float]:
     """Multipliers of the first constraints of elements, the gaps that they close: forces (N) that keep these from opening."""
-    e, v = equations, moment.v
-    here = e.evaluation(moment.state, moment.time)
-    acceleration, terms = e.accelerations(here, v, moment.time)
-    multipliers = e.multipliers(here, terms, acceleration, e.flow_rows(here, v)[0])
+    e = equations
+    multipliers = e.holding(e.evaluation(moment.state, moment.time), moment.v, moment.time)
     return [x for g in groups for x in multipliers[e.assembly.constraint_rows(g)[:, 0]].tolist()]

@@ -26,6 +26,8 @@ class Outputs:
 
     def __init__(self, equations: Equations, here: Evaluation, asked: Sequence[str] | None):
         self.equations, self.label = equations, equations.topology.label
+        # what knows M a - f (n,) at a moment, see Stepper.left
+        self.left: Callable[[Moment], np.ndarray | None] | None = None
         self.coordinates = c = NamedCoordinates(equations.topology, here)
         # all that is read, in this order; elements such as capacitors read what has its name as a coordinate or rate already
         read = list(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
@@ -102,8 +104,7 @@ class Outputs:
 
     def _forces(self, here: Evaluation, moment: Moment, numbers: np.ndarray) -> list[float]:
         e, first = self.equations, self._without_forces
-        acceleration, terms = e.accelerations(here, moment.v, moment.time)
-        given = e.multipliers(here, terms, acceleration, e.flow_rows(here, moment.v)[0])
+        given = e.holding(here, moment.v, moment.time, None if self.left is None else self.left(moment))
         multipliers, of_flows = np.split(given, [e.assembly.constraint_count])
         found = [0.0] * (self._without_drives - first)
         if ((first <= numbers) & (numbers < self._without_drives)).any():

@@ -230,6 +230,7 @@ class Run:
         """The motion with samples at times (s), or until the watch ends it; in a file, of which rows may be there already."""
         self._since = perf_counter()
         maker = stepper(self.equations, self.rtol, self.method, float(times[-1]))
+        self.outputs.left = maker.left
         switches, ahead = self.switches, times.tolist()
         jumps = Jumps(self.equations, Given(self.topology, self.coordinates, None), times)
         self.locking = Locking(self.equations, float(times[0]), float(times[-1]))

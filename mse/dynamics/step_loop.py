@@ -114,6 +114,7 @@ class MotionLoop(Shown):
         }
         self._now, begin = run.begin(system, start, initial)
         self._stepper, self._switches = stepper(run.equations, rtol, run.method), run.switches
+        run.outputs.left = self._stepper.left
         self._jumps = Jumps(run.equations, Given(topology, run.coordinates, None), np.zeros(0))
         self._step: Step | None = None
         self._begin, self._held = begin, self._u.copy()

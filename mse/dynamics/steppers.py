@@ -81,6 +81,10 @@ class Stepper(ABC):
                 return self._kept(self._compiled.step(begin, self._until, self.samples))
         return self._kept(self._single(begin))
 
+    def left(self, moment: Moment) -> np.ndarray | None:
+        """``M a - f`` (n,) at a moment; None where compiled code does not know it."""
+        return None if self._compiled is None else self._compiled.left(moment)
+
     @property
     def leaps(self) -> bool:
         """Whether many steps may be made at once, where nobody has to look at each."""

@@ -165,9 +165,8 @@ class Instant:
 
         If joints constrain a motion more than once, the shortest of the reactions that move the system so are given.
         """
-        e, v = self._motion._equations, self._moment.v
-        acceleration, terms = e.accelerations(self._here, v, self._moment.time)
-        given = e.multipliers(self._here, terms, acceleration, e.flow_rows(self._here, v)[0])
+        e = self._motion._equations
+        given = e.holding(self._here, self._moment.v, self._moment.time)
         found = all_reactions(e, self._here, *np.split(given, [e.assembly.constraint_count]))
         return Named("joint", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "reaction"))
 

@@ -16,7 +16,8 @@ from ..kernels.steps import Passed, Sampled
 from ..kernels.tree_nodes import WIDTH
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
-from .bodies import LINE, WHOLE, Bodies, Seat
+from .bodies import Bodies
+from .body_models import LINE, WHOLE, Seat
 from .charts import StepFailed
 from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .elimination import spanned

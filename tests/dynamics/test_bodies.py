@@ -277,6 +277,34 @@ def test_rates_and_restored_constraints_are_those_of_numpy(name):
         assert found.speed == pytest.approx(exact.speed, rel=0.5, abs=1e-13)
 
 
+@pytest.mark.parametrize("name", [*SYSTEMS, "pushed", "driven"])
+def test_joints_pull_as_in_numpy(name):
+    """``M a - f``, where joints are redundant, too."""
+    own = {"pushed": lambda: pushed(True), "driven": lambda: driven(True)}
+    equations, state = own[name]() if name in own else equations_of(SYSTEMS[name]())
+    v = begin(equations, state)[equations.size : 2 * equations.size]
+    acceleration, terms = equations.accelerations(equations.evaluation(state), v, 0.0)
+    left = terms.mass @ acceleration - terms.force
+    found = Bodies.of(equations).left(Moment(0.0, state, v))
+    np.testing.assert_allclose(found, left, atol=1e-9 * max(np.abs(left).max(), np.abs(terms.force).max()))
+
+
+def pendulum_beside_a_fixed_hinge():
+    system = mse.MSystem("both", gravity=(0, 0, -9.81))
+    post = system.add(mse.RigidBody("post", mass=1.0, inertia=0.1))
+    system.clamp(system.ground, post.frame(0))
+    system.add(mse.Revolute("fixed", axis=(0, 1, 0), motor="force"), between=(post, system.ground))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.1, at=Pose.dx(0.5), frames={"eye": Pose.dx(-0.5)}))
+    system.add(mse.Revolute("swing", axis=(0, 1, 0)), between=(bob.frame("eye"), system.ground))
+    return system
+
+
+def test_an_input_of_a_joint_within_the_ground_does_nothing():
+    system = pendulum_beside_a_fixed_hinge()
+    free, given = (system.simulate(duration=0.5, dt=0.5, inputs=i, progress=False) for i in ({}, {"fixed.torque": 3.0}))
+    assert given["swing.angle"] == pytest.approx(free["swing.angle"], abs=1e-8)
+
+
 @pytest.mark.parametrize("system", [braced, hung])
 def test_nothing_is_done_in_python_for_springs_wires_and_bushings(system):
     assert Bodies.of(equations_of(system())[0]).alone
