@@ -1,8 +1,8 @@
-"""Large motions of 10 s: planar and spatial chains, and four-bars in a row, compared with MuJoCo and Exudyn at equal error.
+"""Large motions of 10 s: chains, one of which is pushed, and four-bars in a row, compared with MuJoCo and Exudyn at equal error.
 
 Every program takes the largest tolerance or step, in steps of ``FINER``, that brings one point after ``JUDGED`` seconds to within
 the error that is asked for, and keeps nothing but the end.  MuJoCo steps by RK4, Exudyn's kinematic tree by RK44, its four-bars
-by the generalized-alpha method.
+by the generalized-alpha method.  The push is a function in Python for all.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ NO_INERTIA = (
     1e-14  # MuJoCo wants some; the masses of its chains of points are larger than ours, which changes no motion
 )
 END = np.array([np.sin(TILT), 0.0, -np.cos(TILT)])
+PUSH, OMEGA = 0.03, 5.0  # N, a third of the weight of a planar chain, and rad/s: a level force at its tip over time
 
 Run = Callable[[float, float], np.ndarray]  # a duration (s) and a step (s) or tolerance: the point (3,) at the end
 
@@ -78,8 +79,15 @@ def four_bars(windows: int) -> mse.MSystem:
     return system
 
 
-def chain_run(links: int, spatial: bool) -> Run:
-    system = chain(links, spatial)
+def push(t: float) -> float:
+    return PUSH * np.sin(OMEGA * t)
+
+
+def chain_run(links: int, spatial: bool, pushed: bool = False) -> Run:
+    system, inputs = chain(links, spatial), {}
+    if pushed:
+        system.add(mse.ForceActuator("push", axes="world"), between=(system.ground, system[f"link{links - 1}"]))
+        inputs = {"push.fx": push}
     turned = np.array([[np.cos(TILT), 0, -np.sin(TILT)], [0, 1, 0], [np.sin(TILT), 0, np.cos(TILT)]])
     initial: dict[str, Any] = {"joint0.angle": TILT}
     if spatial:
@@ -91,7 +99,9 @@ def chain_run(links: int, spatial: bool) -> Run:
     tip = f"link{links - 1}.{'low' if spatial else 'center'}"
 
     def run(duration: float, rtol: float) -> np.ndarray:
-        motion = system.simulate(duration=duration, dt=duration, initial=initial, outputs=[], rtol=rtol, progress=False)
+        motion = system.simulate(
+            duration=duration, dt=duration, initial=initial, inputs=inputs, outputs=[], rtol=rtol, progress=False
+        )
         return motion.poses(tip)[0][-1]
 
     return run
@@ -116,7 +126,7 @@ def angle_as_point(angle: float) -> np.ndarray:
 
 
 # -- MuJoCo -------------------------------------------------------------------------------------------------------
-def mujoco_chain(links: int, spatial: bool) -> Run:
+def mujoco_chain(links: int, spatial: bool, pushed: bool = False) -> Run:
     """The same chain; its joints have no inertia of their own."""
     mujoco = peer("MuJoCo")
     mujoco.set_mju_user_warning(lambda text: None)  # of steps that are too large, which it would write to a file
@@ -137,6 +147,9 @@ def mujoco_chain(links: int, spatial: bool) -> Run:
         f"<worldbody>{body}</worldbody></mujoco>"
     )
 
+    def forced(model: Any, data: Any) -> None:
+        data.xfrc_applied[-1, 0] = push(data.time) * links / 0.01  # its masses are as much larger than ours
+
     def run(duration: float, step: float) -> np.ndarray:
         data, steps = mujoco.MjData(model), round(duration / step)
         model.opt.timestep = duration / steps
@@ -151,7 +164,9 @@ def mujoco_chain(links: int, spatial: bool) -> Run:
             )  # 1 rad/s about the vertical, along the axes of the first link
         else:
             data.qpos[0] = TILT
+        mujoco.set_mjcb_control(forced if pushed else None)
         mujoco.mj_step(model, data, nstep=steps)
+        mujoco.set_mjcb_control(None)
         mujoco.mj_kinematics(model, data)
         return data.xpos[-1] + data.xmat[-1].reshape(3, 3) @ [0.0, 0.0, -1.0 / links]
 
@@ -245,7 +260,7 @@ def exudyn_four_bars(windows: int) -> Run:
 
 
 # -- what is right ------------------------------------------------------------------------------------------------
-def chain_reference(links: int, spatial: bool) -> np.ndarray:
+def chain_reference(links: int, spatial: bool, pushed: bool = False) -> np.ndarray:
     """Where the tip is: by Lagrange's equations of the planar chain; of the spatial one our own, far more exact."""
     if spatial:
         return chain_run(links, True)(JUDGED, TIGHT * 10.0)
@@ -255,6 +270,8 @@ def chain_reference(links: int, spatial: bool) -> np.ndarray:
         angles, turning = y[:links], y[links:]
         apart = angles[:, None] - angles
         right = -(share * np.sin(apart)) @ turning**2 - links * GRAVITY * share.diagonal() * np.sin(angles)
+        if pushed:
+            right += push(t) * links**2 / 0.01 * np.cos(angles)
         return np.concatenate([turning, np.linalg.solve(share * np.cos(apart), right)])
 
     start = np.concatenate([np.full(links, TILT), np.zeros(links)])
@@ -336,6 +353,9 @@ def rows(quick: bool) -> Iterator[Row]:
             for error in (1e-6,) if quick else (1e-6, 1e-9):
                 task = f"{'spatial' if spatial else 'planar'} chain"
                 yield row(task, links, error, right, ours, others, runs)
+    others = {"MuJoCo": mujoco_chain(10, False, True) if mujoco else None}
+    right = chain_reference(10, False, True)
+    yield row("planar chain that is pushed", 10, 1e-6, right, chain_run(10, False, True), others, runs)
     for links in (100,) if quick else (100, 1000):
         yield start_row(links, runs)
     for windows in (2,) if quick else (2, 10, 40):

@@ -316,9 +316,9 @@ class Equations:
             place = self.assembly._coordinates(part)
             whole = np.zeros((*rows.shape[:2], n + 1))  # the last one is the ground
             for k in range(levers.shape[1]):
-                rows[:, :, 6 * k + 3 : 6 * k + 6] += np.cross(levers[:, None, k], rows[:, :, 6 * k : 6 * k + 3])
-            for e in range(len(rows)):
-                np.add.at(whole[e], (slice(None), place[e]), rows[e])
+                rows[:, :, 6 * k + 3 : 6 * k + 6] += cross(levers[:, None, k], rows[:, :, 6 * k : 6 * k + 3])
+            elements, numbers = np.ogrid[: len(rows), : rows.shape[1]]
+            np.add.at(whole, (elements[:, :, None], numbers[:, :, None], place[:, None]), rows)
             found.append(whole.reshape(-1, n + 1)[:, :n])
             bends.append(bend.ravel())
         return np.vstack(found), np.concatenate(bends)

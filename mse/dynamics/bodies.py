@@ -94,6 +94,7 @@ class Bodies:
         return ask, *(NOTHING_ACTS if self.elements is None else self.elements.remembering(state.memory))
 
     def _answer(self, time: float, without_forces: int) -> int:
+        """What compiled code asks for; who calls that code keeps numpy from warnings, once for all answers."""
         try:
             if time != self._asked_at:  # matrices of implicit steps ask many times
                 self._asked_at = np.nan
@@ -123,11 +124,9 @@ class Bodies:
 
     def _drive(self, time: float) -> None:
         """Hold joints where they are driven to at a time (s), with rates and accelerations."""
-        inputs, model = self.equations.inputs, self.model
-        if self.drives:
-            three = inputs.targets(time), inputs.rates(time), inputs.accelerations(time)
+        model, ways = self.model, self.equations.inputs.ways(time) if self.drives else {}
         for row, code, target, number in self.drives:
-            way, rate, acceleration = (values[number] for values in three)
+            way, rate, acceleration = ways[number]
             factors, model.held[row, 0] = joints.moved(code, target + way)
             terms = slice(model.first_term[row], model.first_term[row + 1])
             model.factors[terms] = factors[model.scalars[terms]]
@@ -141,10 +140,8 @@ class Bodies:
             self.chart(moment.state, _EXACT)._run(moment.time, y, 0.0, begin, range(1), False, slopes)
         except NotElementary:
             return None
-        out, pull = (
-            np.zeros((len(self.model.bodies) + 1, 6)),
-            self.work.solution[n : n + rows, None] * self.work.slope[:rows],
-        )
+        out = np.zeros((len(self.model.bodies) + 1, 6))
+        pull = self.work.solution[n : n + rows, None] * self.work.slope[:rows]
         for side in range(2):
             np.subtract.at(out, self._sides[:, side], pull[:, 6 * side : 6 * side + 6])
         return out[1:].ravel()
@@ -174,6 +171,7 @@ class BodiesChart:
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
         self._gaps, self._limits, self._independent = np.zeros(4), bodies.limits(near), independent
 
+    @np.errstate(all="ignore")
     def _run(
         self, time: float, y: np.ndarray, h: float, coefficients: tuple[np.ndarray, np.ndarray], stages: range,
         restoring: bool, slopes: np.ndarray,

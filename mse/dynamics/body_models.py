@@ -42,7 +42,7 @@ def model_of(equations: Equations) -> tuple[Model, Shares, list[Seat], list[Seat
     found = _seats(equations, shares)
     if found is None:
         return None
-    model = _model(equations, shares.own, *found)
+    model = _model(equations, shares, *found)
     # numba compiles for each layout of arrays
     return Model(*map(np.ascontiguousarray, model)), shares, *found
 
@@ -218,7 +218,7 @@ def _seats(equations: Equations, shares: Shares) -> tuple[list[Seat], list[Seat]
     return holding, measuring + lines
 
 
-def _model(equations: Equations, own_groups: list[Group], holding: list[Seat], measuring: list[Seat]) -> Model:
+def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring: list[Seat]) -> Model:
     bodies, seats = equations.topology.units - 1, holding + measuring
     pairs = np.array([s.bodies for s in seats], dtype=int).reshape(-1, 2)
     places = np.array([s.places for s in seats]).reshape(-1, 2, 4, 3)
@@ -229,7 +229,7 @@ def _model(equations: Equations, own_groups: list[Group], holding: list[Seat], m
     row, scalars = np.nonzero(factors)
     first = np.cumsum([0, *(len(s.rows) for s in seats)])
     own = _masses(equations)
-    points = _points(equations, own_groups, own, seats)
+    points = _points(equations, shares, own, seats)
     # nothing turns points, so inertia that is the same about all axes changes no motion; without any, elimination fails
     own[points, 4:] += own[points, :1] * equations.measure.size**2 * np.eye(3).ravel()
     found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1])
@@ -270,7 +270,7 @@ def _masses(equations: Equations) -> np.ndarray:
     return out[1:]
 
 
-def _points(equations: Equations, own_groups: list[Group], own: np.ndarray, seats: list[Seat]) -> np.ndarray:
+def _points(equations: Equations, shares: Shares, own: np.ndarray, seats: list[Seat]) -> np.ndarray:
     """Which bodies (b,) are points: without inertia about their center of mass, and all forces on them act there."""
     t, (mass, first) = equations.topology, (own[:, 0], own[:, 1:4])
     center = np.divide(first, mass[:, None], out=np.zeros_like(first), where=mass[:, None] > 0.0)
@@ -286,11 +286,17 @@ def _points(equations: Equations, own_groups: list[Group], own: np.ndarray, seat
     for g in (*equations.assembly.groups, *(p.group for p in equations.parts if p.has_damping)):
         if g.cls.kernel is springs.spring or g.cls is Rod:
             pulled += [(int(t.unit[f]), t.offset_o[f]) for f in g.frames.ravel()]
-        elif g not in own_groups:
+        elif g not in shares.own:
             turned |= {*t.unit[g.frames].ravel().tolist()}
+    for el, column in shares.inputs.values():
+        if pushes(el) and column < 3:  # a force acts at frame 1, wherever that is on the body of frame 0
+            turned.add(int(t.unit[el.frames[0]]))
+            pulled.append((int(t.unit[el.frames[1]]), t.offset_o[el.frames[1]]))
+        else:
+            turned |= {*t.unit[el.frames].tolist()}
     turned |= {b for b, place in pulled if b and not np.array_equal(place, center[b - 1])}
     found[[b - 1 for b in turned if b]] = False
-    return found & (not set(equations.inputs.names) - set(equations.inputs.motors))
+    return found & (not shares.others)
 
 
 def _weights(own: np.ndarray, pairs: np.ndarray, at: np.ndarray, first: np.ndarray, factors: np.ndarray) -> np.ndarray:

@@ -78,6 +78,7 @@ class ImplicitLoopSteps(_Implicit, OfBodies):
         limits = np.append(bodies.limits(0.0), OPEN * bodies.equations.measure.outermost)
         self._sizes = limits, len(bodies.followed), bodies.held
 
+    @np.errstate(all="ignore")
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         found = super().march(begin, passed, until, sampled)
         self.bodies.refuse_broken(found[0] > 0)

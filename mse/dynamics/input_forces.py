@@ -136,7 +136,6 @@ class InputForces:
         """The inputs that are forces, by name: their elements, and their numbers among the inputs of these."""
         return self._forces
 
-    @np.errstate(all="ignore")
     def values(self, names: Iterable[str], time: float) -> list[float]:
         """Values of some that are forces, at a time (s)."""
         return [self._force(name, time) for name in names]
@@ -241,6 +240,11 @@ class InputForces:
         out = np.zeros(self._row_count)
         out[self._rows] = values
         return out
+
+    def ways(self, time: float) -> dict[int, tuple[float, float, float]]:
+        """By the number of a constraint, how far it is held from where it is without motion, with rate and acceleration."""
+        three = self._three(time) - np.outer(self._held, [1.0, 0.0, 0.0])
+        return dict(zip(self.motors.values(), map(tuple, three.tolist()), strict=True))
 
     def targets(self, time: float) -> np.ndarray:
         """What residuals (m,) of constraints are held at: zero but where motions are prescribed."""

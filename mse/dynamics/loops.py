@@ -55,6 +55,7 @@ class LoopSteps(OfBodies):
             np.zeros((3, 2 * n + 2)), np.zeros((dop853.N_STAGES_EXTENDED, 2 * n + 2)), np.zeros(2 * n),
         )  # fmt: skip
 
+    @np.errstate(all="ignore")
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         b, many = self.bodies, 1 if len(sampled.time) else len(passed.made)
         self._dense, self._independent = np.zeros((many, *self._parts)), np.zeros((many, b.held), dtype=bool)

@@ -485,3 +485,41 @@ def test_a_point_that_something_turns_keeps_no_inertia():
     system.add(Drag("drag"), between=(braked,))
     model = Bodies.of(Equations(*prepared(system, None))).model
     assert (model.bodies[:, 4] > 0.0).tolist() == [True, False, False, False]
+
+
+def test_a_point_that_inputs_push_at_its_place_has_some_inertia():
+    """Forces of actuators act at frame 1, along a line that may lie anywhere on the body of frame 0; torques and motors turn."""
+    system = mse.MSystem("points", gravity=(0, 0, 0))
+    points = [system.add(mse.RigidBody(f"point{k}", mass=1.0, at=Pose.dx(k))) for k in range(6)]
+    pairs = [(system.ground, points[0]), (points[1], system.ground), (points[2], points[3]), (system.ground, points[4])]
+    for k, pair in enumerate(pairs):
+        system.add(mse.ForceActuator(f"push{k}"), between=pair)
+    hinge = mse.Revolute("hinge", axis=(0, 1, 0), motor="force")
+    system.add(hinge, between=(points[5], system.ground @ Pose.dx(5.0)))
+    topology, assembly = prepared(system, None)
+
+    def inertia(**inputs):
+        given = InputForces(assembly, {name.replace("_", "."): value for name, value in inputs.items()})
+        return (Bodies.of(Equations(topology, assembly, given)).model.bodies[:, 4] > 0.0).tolist()
+
+    assert inertia() == [True] * 5 + [False]
+    assert inertia(push0_fx=1.0, push1_fy=1.0, push2_fz=1.0) == [True, False, False, True, True, False]
+    assert inertia(push3_tx=1.0, hinge_torque=1.0) == [True, True, True, True, False, False]
+
+
+def test_a_pushed_point_moves_by_newtons_law():
+    system = mse.MSystem("bob", gravity=(0, 0, -9.81))
+    bob = system.add(mse.RigidBody("bob", mass=2.0, at=Pose.dz(-0.5)))
+    system.add(mse.Spring("spring", length=0.4, stiffness=300.0), between=(bob, system.ground))
+    system.add(mse.ForceActuator("push", axes="world"), between=(system.ground, bob))
+    motion = system.simulate(
+        duration=1.0, dt=0.5, inputs={"push.fx": lambda t: np.sin(9.0 * t), "push.fz": 0.5}, rtol=1e-10
+    )
+
+    def slopes(t, y):
+        length = np.linalg.norm(y[:3])
+        pull = -300.0 * (length - 0.4) * y[:3] / length + [np.sin(9.0 * t), 0.0, 0.5 - 2.0 * 9.81]
+        return np.concatenate([y[3:], pull / 2.0])
+
+    exact = solve_ivp(slopes, (0, 1.0), [0.0, 0.0, -0.5, 0.0, 0.0, 0.0], "DOP853", rtol=1e-12, atol=1e-13).y[:3, -1]
+    np.testing.assert_allclose(motion.poses("bob.center")[0][-1], exact, atol=1e-9)
