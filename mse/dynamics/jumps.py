@@ -193,7 +193,7 @@ def largest_jump(function: Callable[[float], float], begin: float, end: float) -
     length, change = b - a, abs(high - low)
     for _ in range(_HALVINGS):
         middle = 0.5 * (a + b)
-        if low == high or not a < middle < b:
+        if abs(high - low) <= _JUMP * change or not a < middle < b:
             break
         value = function(middle)
         if abs(value - low) >= abs(high - value):
