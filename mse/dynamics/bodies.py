@@ -166,7 +166,7 @@ class BodiesChart:
     """Coordinates about the poses of a state, with the rows of joints that are independent there."""
 
     def __init__(self, bodies: Bodies, state: State, near: float, independent: np.ndarray):
-        self._bodies, self._state, self.follow = bodies, state, bodies.equations.followed
+        self._bodies, self._state = bodies, state
         self._poses = writable(state.o), writable(state.U)
         self._memory = np.array([state.memory[g][k, r] for g, k, r in bodies.followed])
         self._gaps, self._limits, self._independent = np.zeros(4), bodies.limits(near), independent
@@ -188,7 +188,10 @@ class BodiesChart:
         return found
 
     def settled(self, y: np.ndarray, t: float) -> Settled:
-        """State and velocities at coordinates y (2 n + 2,) with constraints restored; ModelError where they cannot be."""
+        """State and velocities at coordinates y (2 n + 2,) with constraints restored; ModelError where they cannot be.
+
+        Elements remember what they did before.
+        """
         e, work, n = self._bodies.equations, self._bodies.work, self._bodies.equations.size
         y, nothing = y.copy(), np.zeros((1, 1))
         chosen = self._independent

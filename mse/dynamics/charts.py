@@ -44,7 +44,7 @@ class JointsOpen(ModelError):
 class Settled(NamedTuple):
     """State and velocities where constraints hold, and by which distance (m) and speed (m/s) they were open before.
 
-    What elements remember has to be brought there by the chart's ``follow``.
+    What elements remember is of there in numpy alone.
     """
 
     state: State
@@ -94,11 +94,6 @@ class Chart:
         for turn, w in zip(x[:bodies].reshape(-1, 6)[:, 3:], rates[:bodies].reshape(-1, 6)[:, 3:], strict=True):
             w[:] = inverse_left_jacobian(turn) @ w
         return np.concatenate([rates, acceleration, [terms.damped, terms.driven]])
-
-    @staticmethod
-    def follow(state: State) -> State:
-        """A state from :meth:`settled`, in which elements remember its poses already."""
-        return state
 
     def settled(self, y: np.ndarray, t: float) -> Settled:
         """State and velocities at coordinates y (2 n + 2,) with constraints restored; ModelError where they cannot be."""

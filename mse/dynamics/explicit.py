@@ -16,13 +16,13 @@ from ..errors import ModelError
 from ..kernels import ahead
 from ..kernels.steps import ROUNDED, first_length, trial_length
 from ..numerics.dop853 import dop853
-from ..numerics.precision import EPS, NOTHING
+from ..numerics.precision import NOTHING
 from .accelerations import Equations
 from .bodies import Bodies
 from .charts import Chart, StepFailed
 from .loops import LoopSteps
-from .moments import MadeLater, Moment, Step
-from .steppers import AT_REST, TURN, Stepper, idle, kernels_of, speed_scale
+from .moments import Moment, Step
+from .steppers import TURN, Stepper, idle, kernels_of, speed_scale
 from .trees import TreeSteps
 
 # Of the largest speed: velocities below it are as exact as this one. With a tenth and with ten times of it
@@ -33,26 +33,12 @@ _SLOW = 1e-2
 _SAFE = 0.9
 _LEAST = 0.2
 _MOST = 10.0  # the same for a step that follows
-# Times the pivot below which rounding denies the tolerance: if a stage has a smaller one, constraints are restored in all stages.
-# With a third and with ten times of it tests/dynamics/test_bodies.py passes.
-_NEAR = 3.0
-# Where a stage is so near to a dead point that rounding shows, a step that is shorter by this factor has its stages elsewhere;
-# tried so often (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
-_ELSEWHERE, _TRIES = 0.87, 8
 _ORDER = 8.0
 _STAGES = range(1, dop853.N_STAGES)
 _BETWEEN = range(dop853.N_STAGES, dop853.N_STAGES_EXTENDED)  # what interpolation needs beside them
 _COEFFICIENTS = np.ascontiguousarray(dop853.C), np.ascontiguousarray(dop853.A)
 _EULER = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 0.0]])
 _ERRORS = np.array([dop853.E5[:-1], dop853.E3[:-1]])
-
-
-def _dead(rtol: float) -> float:
-    """The pivot of a row that closes a loop, see :mod:`mse.kernels.multibody_fronts`, below which rounding denies a tolerance.
-
-    Rounding makes an acceleration uncertain by EPS / l^3 of its size, where l^2 is the pivot.  That is the tolerance here.
-    """
-    return (EPS / rtol) ** (2.0 / 3.0)
 
 
 class ExplicitStepper(Stepper):
@@ -64,24 +50,23 @@ class ExplicitStepper(Stepper):
         super().__init__(equations, rtol, until)
         bodies = Bodies.of(equations)
         if bodies is not None:
-            constants, dead = (_SLOW, NOTHING, TURN, _SAFE, _LEAST, _MOST), _dead(rtol)
+            constants = _SLOW, NOTHING, TURN, _SAFE, _LEAST, _MOST
             tree = TreeSteps.of(bodies, rtol, constants)
-            near = _NEAR * dead, dead, AT_REST, _ELSEWHERE, _TRIES
-            self._compiled = tree or LoopSteps(bodies, rtol, constants, near)
+            self._compiled = tree or LoopSteps(bodies, rtol, constants)
             kind = kernels_of(bodies, tree is not None, implicit=False)
             ahead.compile_steps_ahead(kind)
             _ = bodies.elements  # compiled here while another process compiles the steps
             ahead.wait_for_steps(kind)
 
     def _single(self, begin: Moment) -> Step:
-        return _Steps(self.equations, self.rtol, begin, Chart(self.equations, begin.state)).taken()
+        return _Steps(self.equations, self.rtol, begin).taken()
 
 
 class _Steps:
     """Trials of one step, from the center of a chart."""
 
-    def __init__(self, equations: Equations, rtol: float, begin: Moment, chart: Chart):
-        self._label, self._rtol, self._begin, self._chart = equations.topology.label, rtol, begin, chart
+    def __init__(self, equations: Equations, rtol: float, begin: Moment):
+        self._rtol, self._begin, self._chart = rtol, begin, Chart(equations, begin.state)
         n, measure = equations.size, equations.measure
         self._n, self._size = n, measure.size
         self._y = np.concatenate([np.zeros(n), begin.v, [begin.damped, begin.driven]])
@@ -140,7 +125,7 @@ class _Steps:
             h, follows = h * max(_LEAST, closer), 1.0
         step = h * min(follows, change, closer)
         damped, driven = y[2 * self._n :].tolist()
-        moment = Moment(begin.time + h, self._chart.follow(end.state), end.v, damped, driven, step)
+        moment = Moment(begin.time + h, end.state, end.v, damped, driven, step)
         return Step(begin, moment, self._between(y, h), self._evaluations)
 
     def _scale(self, y: np.ndarray) -> np.ndarray:
@@ -180,11 +165,7 @@ class _Steps:
             y = self._y + np.multiply.accumulate([x, 1.0 - x, x, 1.0 - x, x, 1.0 - x, x]) @ parts
             found = self._chart.settled(y, t)
             damped, driven = y[2 * self._n :].tolist()
-            state, begin, follow = found.state, self._begin, self._chart.follow
-            return MadeLater(
-                (state.o, state.U), lambda: state, follow, lambda: begin, time=t, v=found.v, damped=damped, driven=driven,
-                step=None,
-            )  # fmt: skip
+            return Moment(t, found.state, found.v, damped, driven, origin=self._begin)
 
         return at
 

@@ -19,6 +19,22 @@ from .bodies import Bodies
 from .charts import JointsOpen, StepFailed, open_at
 from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .moments import Moment
+from .steppers import AT_REST
+
+# Times the pivot below which rounding denies the tolerance: if a stage has a smaller one, constraints are restored in all stages.
+# With a third and with ten times of it tests/dynamics/test_bodies.py passes.
+_NEAR = 3.0
+# Where a stage is so near to a dead point that rounding shows, a step that is shorter by this factor has its stages elsewhere;
+# tried so often (tests/dynamics/test_bodies.py::test_steps_pass_a_dead_point_as_if_there_were_none).
+_ELSEWHERE, _TRIES = 0.87, 8
+
+
+def _dead(rtol: float) -> float:
+    """The pivot of a row that closes a loop, see :mod:`mse.kernels.multibody_fronts`, below which rounding denies a tolerance.
+
+    Rounding makes an acceleration uncertain by EPS / l^3 of its size, where l^2 is the pivot.  That is the tolerance here.
+    """
+    return (EPS / rtol) ** (2.0 / 3.0)
 
 
 class OfBodies(CompiledSteps):
@@ -45,12 +61,13 @@ class OfBodies(CompiledSteps):
 class LoopSteps(OfBodies):
     """Steps of order 8 of bodies."""
 
-    def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...], near: tuple[float, ...]):
+    def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...]):
         super().__init__(bodies)
-        equations, n, rows, restored = bodies.equations, bodies.equations.size, bodies.held, near[0]
+        equations, n, rows, dead = bodies.equations, bodies.equations.size, bodies.held, _dead(rtol)
+        apart = np.array([OPEN * equations.measure.outermost, dead, AT_REST, _ELSEWHERE, _TRIES])
         self._method, self._parts = method_of(equations, rtol, constants), (7, 2 * n + 2)  # of an interpolation
         self._rules = Rules(
-            equations.measure.metric, bodies.limits(restored), np.array([OPEN * equations.measure.outermost, *near[1:]]),
+            equations.measure.metric, bodies.limits(_NEAR * dead), apart,
             np.zeros(5), np.ones(rows, dtype=bool), np.ones(rows, dtype=bool), bodies.extra,
             np.zeros((3, 2 * n + 2)), np.zeros((dop853.N_STAGES_EXTENDED, 2 * n + 2)), np.zeros(2 * n),
         )  # fmt: skip

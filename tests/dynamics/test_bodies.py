@@ -186,7 +186,7 @@ def test_driven_joints_move_as_in_numpy_at_any_angle(wire):
         np.testing.assert_allclose(found, exact, atol=1e-8 * np.abs(exact).max())
         y, time = y + 0.01 * exact[0], time + 0.01
         settled = charts[0].settled(y, time)
-        state, y = charts[0].follow(settled.state), np.concatenate([np.zeros_like(settled.v), settled.v, [0.0, 0.0]])
+        state, y = equations.followed(settled.state), np.concatenate([np.zeros_like(settled.v), settled.v, [0.0, 0.0]])
         here = equations.evaluation(state, time)
         assert np.abs(here.residual).max() < 1e-13 and np.abs(equations.drift(here, settled.v, time)).max() < 1e-10
 
@@ -236,7 +236,7 @@ def test_inputs_push_as_in_numpy(wire, ball):
         np.testing.assert_allclose(found, exact, atol=1e-9 * np.abs(exact).max())
         assert exact[0, -1] != 0.0
         settled = charts[0].settled(y + 0.1 * exact[0], time)
-        state, time = charts[0].follow(settled.state), time + 0.2
+        state, time = equations.followed(settled.state), time + 0.2
 
 
 def rates(chart, y, h, time=0.0):
