@@ -29,7 +29,7 @@ _NEAR = 3.0
 _ELSEWHERE, _TRIES = 0.87, 8
 
 
-def _dead(rtol: float) -> float:
+def dead_pivot(rtol: float) -> float:
     """The pivot of a row that closes a loop, see :mod:`mse.kernels.multibody_fronts`, below which rounding denies a tolerance.
 
     Rounding makes an acceleration uncertain by EPS / l^3 of its size, where l^2 is the pivot.  That is the tolerance here.
@@ -63,7 +63,7 @@ class LoopSteps(OfBodies):
 
     def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...]):
         super().__init__(bodies)
-        equations, n, rows, dead = bodies.equations, bodies.equations.size, bodies.held, _dead(rtol)
+        equations, n, rows, dead = bodies.equations, bodies.equations.size, bodies.held, dead_pivot(rtol)
         apart = np.array([OPEN * equations.measure.outermost, dead, AT_REST, _ELSEWHERE, _TRIES])
         self._method, self._parts = method_of(equations, rtol, constants), (7, 2 * n + 2)  # of an interpolation
         self._rules = Rules(
