@@ -50,8 +50,9 @@ def model_of(equations: Equations) -> tuple[Model, Shares, list[Seat], list[Seat
 class Shares(NamedTuple):
     """Who exerts the forces of a system: groups by the compiled code's ``own``, or ``acting`` by their kernels, and Python.
 
-    Python has ``groups``, the dampings and powers of ``parts``, and if it has any, or ``others``, those of all inputs.  Else the
-    values of ``inputs``, elements and numbers by name, are given to springs of joints and to the elements that are ``pushing``.
+    Python exerts the forces of ``groups``, and dampings and powers of ``parts``.  If there are any, or one input has no compiled
+    code, Python exerts those of all inputs (``others``).  If not, compiled code exerts them from values of ``inputs``, each an
+    element and the number of one of its inputs, by name: along coordinates of joints, and by actuators, which are ``pushing``.
     """
 
     own: list[Group]
@@ -69,7 +70,8 @@ class Shares(NamedTuple):
         acting, groups = ([g for g in left if acts(g) is compiled] for compiled in (True, False))
         parts = [p for p in equations.parts if p.has_damping and p.group not in [*own, *acting]]
         given = equations.inputs.acting
-        compiled = not (groups or parts) and all(_is_compiled(own, *one) for one in given.values())
+        paths = {el.path for g in own for el in g.elements}
+        compiled = not (groups or parts) and all(_is_compiled(paths, *one) for one in given.values())
         inputs = given if compiled else {}
         pushing = {el.path: el for el, _ in inputs.values() if pushes(el)}
         return cls(own, acting, groups, parts, bool(given) and not compiled, inputs, [*pushing.values()])
@@ -78,17 +80,12 @@ class Shares(NamedTuple):
     def in_python(self) -> bool:
         return bool(self.groups or self.parts or self.others)
 
-    def codes(self, el: Element) -> set[int]:
-        """The measures of a joint along which inputs push."""
-        return {measure_pushed(*one) for one in self.inputs.values() if one[0].path == el.path}
 
-
-def _is_compiled(own: list[Group], el: Element, column: int) -> bool:
-    """Whether compiled code has the forces of an input."""
+def _is_compiled(paths: set[str], el: Element, column: int) -> bool:
+    """Whether compiled code has the forces of an input, where ``paths`` are of elements whose other forces it has."""
     if not isinstance(el.obj, FreeJoint) or type(el.obj).input_map is not FreeJoint.input_map:
         return pushes(el)
-    joint = next((g for g in own for one in g.elements if one.path == el.path), None)
-    return joint is not None and joints.proportional(measure_pushed(el, column)) is not None
+    return el.path in paths and joints.proportional(measure_pushed(el, column)) is not None
 
 
 def measure_pushed(el: Element, column: int) -> int:
@@ -170,6 +167,10 @@ def _seats(equations: Equations, shares: Shares) -> tuple[list[Seat], list[Seat]
     """Joints that hold, and what springs and dampers measure, lines last; None if what one holds is no displacement or sine."""
     t, holding, measuring, lines, own_groups = equations.topology, [], [], [], shares.own
     motors = set(equations.inputs.motors.values())
+    pushed: dict[str, set[int]] = {}  # measures along which inputs push, by the paths of joints
+    for el, column in shares.inputs.values():
+        if not pushes(el):
+            pushed.setdefault(el.path, set()).add(measure_pushed(el, column))
     for g in equations.assembly.groups:
         if g in own_groups and g.cls.kernel is springs.spring:
             for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
@@ -212,7 +213,7 @@ def _seats(equations: Equations, shares: Shares) -> tuple[list[Seat], list[Seat]
                 held = tuple(zip(codes, targets, strict=True))
                 holding.append(Seat(pair, places, rows, (g.number, k), turn, held, driven=tuple(driven)))
             if g in own_groups and pair.any():
-                for r, code, spring in _springs(g, k, shares.codes(g.elements[k])):
+                for r, code, spring in _springs(g, k, pushed.get(g.elements[k].path, set())):
                     rows = [(factors, 0.0) for factors in joints.proportional(code)]
                     measuring.append(Seat(pair, places, rows, (g.number, k), 6 + r, (), code, spring))
     return holding, measuring + lines

@@ -200,7 +200,7 @@ class _Row(Sequence[Moment]):
 
 
 def _works(count: int, begin: Moment) -> np.ndarray:
-    """Works (k, 2) at so many moments, before they are found: those of other forces stay where there are none."""
+    """Works (k, 2) at so many moments, as they are at the begin; steps of trees, which know no other forces, change the first."""
     return np.tile([begin.damped, begin.driven], (count, 1))
 
 

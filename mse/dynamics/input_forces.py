@@ -137,7 +137,7 @@ class InputForces:
         return self._forces
 
     def values(self, names: Iterable[str], time: float) -> list[float]:
-        """Values of some that are forces, at a time (s)."""
+        """Values of some that are forces, at a time (s); the caller keeps numpy from warning."""
         return [self._force(name, time) for name in names]
 
     def _force(self, name: str, time: float) -> float:

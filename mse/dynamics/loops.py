@@ -45,7 +45,8 @@ class OfBodies(CompiledSteps):
     def __init__(self, bodies: Bodies):
         super().__init__(bodies.equations, len(bodies.followed))
         self.bodies = bodies
-        if not bodies.alone:  # what Python exerts begins at a state, and who looks at inputs may want a shorter step
+        # Python exerts forces from the state at the begin of a step, and inputs may need the next step to be shorter
+        if not bodies.alone:
             self._most = 1
 
     def left(self, moment: Moment) -> np.ndarray | None:
@@ -114,11 +115,7 @@ class LoopSteps(OfBodies):
                 way = (way + dense[j]) * (1.0 - x if j % 2 else x)
             y = first + way
             found = chart.settled(y, t)
-            sampled.o[0], sampled.u[0], sampled.v[0], sampled.works[0] = (
-                found.state.o,
-                found.state.U,
-                found.v,
-                y[2 * n :],
-            )
+            sampled.o[0], sampled.u[0] = found.state.o, found.state.U
+            sampled.v[0], sampled.works[0] = found.v, y[2 * n :]
 
         return put

@@ -103,8 +103,8 @@ class Stages(NamedTuple):
 class Own(NamedTuple):
     """Addresses of the kernels of a system and of its data.
 
-    ``stages`` and ``factors`` are those of this module.  ``slopes``, ``begin`` and ``poses`` are the system's own, and find the
-    data at ``given``.
+    ``stages`` and ``factors`` are kernels of this module.  ``slopes``, ``begin`` and ``poses`` are kernels of the system's kind,
+    which read its data at ``given``.
     """
 
     slopes: int
@@ -156,10 +156,10 @@ def _differentiated(own, radau, room, time, speed):
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
-def put_factors(radau, room, h):
-    """Factors of the matrices of a step h, rows exchanged, with inverses of the pivots in their places."""
+def put_factors(radau, room, h, count):
+    """Factors of the first matrices of a step h, rows exchanged, with inverses of the pivots in their places."""
     n = room.by_x.shape[0]
-    for which in range(2):
+    for which in range(count):
         a, pivots, s = room.factors[which], room.pivots[which], radau.values[which] / h
         for i in range(n):
             for j in range(n):
@@ -309,8 +309,8 @@ def _filtered(own, radau, room, h, slope):
     share = min(max(sqrt(moved / (2 * n)) / size, radau.limits.rtol), 1.0) ** (1.0 / 3.0)
     error = sqrt(total / (2 * n)) / (radau.limits.estimated * size) / share
     if radau.limits.varying and error < 1.0:
-        # how far what velocities err leads in the time that motions take: inputs may have changed them in a short step
-        done(own.factors, (radau, room, radau.values[0].real * room.gaps[3]))
+        # an error of velocities moves on after the step: what it makes of positions in the time that motions take counts, too
+        done(own.factors, (radau, room, radau.values[0].real * room.gaps[3], 1))
         total = 0.0
         for i in range(n):
             room.right[0, 0, i] = 0.0
@@ -329,7 +329,7 @@ def put_stages(own, radau, room, time, h, part, repeated):
     ``repeated``.  The step is ``part`` of one that was made, for a moment there, if that is below one.
     """
     n, h = radau.metric.shape[0], part * h
-    done(own.factors, (radau, room, h))
+    done(own.factors, (radau, room, h, 2))
     if part < 1.0:
         _put_start_within(radau, room, part)
         return _solved(own, radau, room, time, h, radau.limits.close_within)
@@ -486,5 +486,5 @@ def kernels() -> list[tuple]:
     sampled = Sampled(row, stack, blocks, table, table, table)
     return [
         (put_stages, (own, radau, room, 0.0, 0.0, 0.0, False)), (march, (own, radau, room, passed, 0.0, sampled)),
-        (put_factors, (radau, room, 0.0)),
+        (put_factors, (radau, room, 0.0, 0)),
     ]  # fmt: skip

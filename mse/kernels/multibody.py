@@ -243,7 +243,7 @@ def put_angles(model, work, before, after):
 
 @bare_part
 def _put_forces(model, work, memory, extra):
-    """Right sides: weights, forces of inertia, ``extra`` ones, those of springs, dampers and inputs of joints.
+    """Put all forces into the right sides: weights, inertia, ``extra`` ones, and springs, dampers and inputs of joints.
 
     Returns the powers (W) of the dampers and of the inputs.
     """

@@ -1,6 +1,6 @@
 """Steps of rigid bodies on joints that close loops by the method of order 8 of Dormand and Prince, many in one call.
 
-Steps have the same length and ends as those of :mod:`mse.dynamics.explicit`, which makes them in Python for other systems.
+Errors and lengths of steps follow the rules of :mod:`mse.dynamics.explicit`, which makes the steps of other systems in numpy.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Rules(NamedTuple):
     open, the pivot below which rounding denies the tolerance, sizes a second below which speeds are rest, and by which factor and
     how often a step is made shorter where that pivot shows.  The rest is room: for the gaps (4,) of ``run`` and whether
     constraints of stages are restored, which rows are independent (R,), the same where constraints are restored, and further
-    forces (n + 2,); for coordinates at the begin and twice at the end of a step (3, 2 n + 2), slopes of
-    its stages (16, 2 n + 2) and tolerances (2 n,).  March allocates nothing: without counting who refers to an array it compiles
+    forces (n + 2,); for coordinates at the begin and twice at the end of a step (3, 2 n + 2), slopes of its stages (16, 2 n + 2)
+    and tolerances (2 n,).  March allocates nothing: without counting who refers to an array it compiles
     in three quarters of the time.
     """
 

@@ -364,9 +364,9 @@ def body_load(parameters, origins, orientations, memory, gravity, order, energy,
 
 @compiled
 def push(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """Forces and torques (6,) that push frame 1, and as much frame 0 along the same line, by minus their gradient, at no energy.
+    """``gradient = -(force, torque)`` of actuators that push frame 1, and frame 0 back along the same line; there is no energy.
 
-    The seventh parameter is 1 where they are along the axes of the world, 0 where along those of frame 1.
+    Parameters are force and torque (6,), along the axes of the world if the seventh is 1, and of frame 1 if it is 0.
     """
     force, lever = np.zeros(6), np.zeros(3)
     for e in range(parameters.shape[0]):

@@ -90,8 +90,8 @@ class Tangent:
     def multipliers(self, gradient: np.ndarray) -> np.ndarray:
         """Multipliers (m,) for which ``gradient + G^T multipliers`` is smallest.
 
-        For dependent constraints they are not unique.  Those of a dense basis are the shortest; of others,
-        :meth:`.rank.Rank.shortest` finds them.
+        For dependent constraints they are not unique.  With a dense basis the shortest ones are found; without one,
+        :meth:`.rank.Rank.shortest` makes them the shortest.
         """
         if self.dense:
             found = np.zeros(self.slopes.shape[0])

@@ -192,7 +192,7 @@ def test_driven_joints_move_as_in_numpy_at_any_angle(wire):
 
 
 def pushed(wire, ball=False):
-    """Actuators between moving bodies, and motors of joints that turn and slide, some on springs; a wire acts beside them.
+    """Bodies that actuators push, and motors of a hinge with a spring, of a slide and of a universal joint; with a wire or not.
 
     Nothing but numpy has the torques along the rotation vector of a ball joint.
     """
@@ -225,7 +225,7 @@ def pushed(wire, ball=False):
 
 @pytest.mark.parametrize(("wire", "ball"), [(False, False), (True, False), (False, True)])
 def test_inputs_push_as_in_numpy(wire, ball):
-    """Rates of works are among those that are compared, so powers of inputs are, too."""
+    """The last of the rates are powers of dampers and of inputs."""
     equations, state = pushed(wire, ball)
     compiled, time = Bodies.of(equations), 0.0
     assert compiled.shares.in_python == ball and not compiled.alone

@@ -76,17 +76,9 @@ def pushed():
 
 
 def cranked():
-    """A crank with a motor, a rod and a slider on a stiff spring."""
-    s = mse.MSystem("cranked", gravity=(0, 0, -9.81))
-    wheel = s.add(mse.RigidBody("wheel", mass=1.0, inertia=0.01, frames={"pin": Pose.dx(0.1)}))
-    ends = {"one": Pose.dx(-0.15), "two": Pose.dx(0.15)}
-    rod = s.add(mse.RigidBody("rod", mass=0.8, inertia=0.006, at=Pose.dx(0.25), frames=ends))
-    slider = s.add(mse.RigidBody("slider", mass=1.5, inertia=0.001, at=Pose.dx(0.4)))
-    s.add(mse.Revolute("crank", axis=(0, -1, 0), motor="position"), between=(wheel, s.ground))
-    s.add(mse.Revolute("big end", axis=(0, 1, 0)), between=(rod.frame("one"), wheel.frame("pin")))
-    s.add(mse.Revolute("small end", axis=(0, 1, 0)), between=(slider, rod.frame("two")))
-    slide = mse.Prismatic("slide", axis=(1, 0, 0), stiffness=300.0, damping=2.0)
-    s.add(slide, between=(slider, s.ground @ Pose.dx(0.4)))
+    """A slider-crank whose slider has a stiff spring."""
+    s = book.slider_crank()
+    s["slide"].stiffness, s["slide"].damping = 300.0, 2.0
     return s
 
 

@@ -37,7 +37,7 @@ def test_a_resonant_force_makes_a_swing_that_grows():
 
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 def test_a_step_may_have_many_samples(method):
-    """They are found with it, and are those that anybody asks for later."""
+    """They do not depend on how many are found together with the step."""
     given = {"duration": 1.0, "inputs": {"push.fx": np.sin}, "method": method, "rtol": 1e-7, "progress": False}
     system = slider(stiffness=2.0)
     few, many = (system.simulate(dt=dt, **given) for dt in (0.25, 0.25 / 128))
