@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ..kernels import joints, multibody
-from ..kernels.acting import Acting
+from ..kernels.acting import BROKEN, Acting
 from ..kernels.by_address import InPython
 from ..kernels.jit import writable
 from ..kernels.multibody import Model, Work
@@ -20,9 +20,10 @@ from ..model.configuration import State
 from ..model.joint_assembly import CLOSED, OPEN
 from .accelerations import Equations
 from .acting import NOTHING_ACTS, ActingElements, pushes
-from .body_models import LINE, Seat, Shares, drives_of, measure_pushed, model_of
+from .body_models import Shares, model_of
 from .charts import JointsOpen, Settled, StepFailed, displaced, open_at
 from .moments import Moment
+from .seats import LAW, LINE, Seat, drives_of, measure_pushed
 
 # Pivots of rows relative to those of rows alone, below which rows depend on others, and of bodies relative to their terms, below
 # which they have no mass.  With a tenth and ten times of each tests/dynamics/test_bodies.py passes.
@@ -69,19 +70,22 @@ class Bodies:
     @property
     def acting(self) -> bool:
         """Whether elements act by kernels of their own."""
-        return bool(self.shares.acting or self.shares.pushing)
+        return bool(self.shares.actors)
 
     @cached_property
     def elements(self) -> ActingElements | None:
         """Elements that act, None if none do; their kernels are compiled when they are asked for."""
-        return ActingElements(self.equations, self.shares.acting, self.shares.pushing) if self.acting else None
+        if not self.acting:
+            return None
+        seats = self.model.joints[: len(self.holding)][[seat.code == LAW for seat in self.holding]]
+        return ActingElements(self.equations, self.shares.actors, self.work, seats[:, [0, 1, 6]])
 
     @cached_property
     def _places(self) -> dict[str, tuple[np.ndarray, tuple[int, int]]]:
         """By the name of an input, the array and the place that have its value; those of joints within the ground have none."""
         of = {el.path: (g.number, k) for g in self.equations.assembly.groups for k, el in enumerate(g.elements)}
         springs = {(m.joint, m.code): k for k, m in enumerate(self.measuring) if m.code != LINE}
-        pushing, found = [el.path for el in self.shares.pushing], {}
+        pushing, found = [el.path for el in self.shares.actors.pushing], {}
         for name, (el, column) in self.shares.inputs.items():
             if pushes(el):
                 found[name] = self.elements.inputs, (pushing.index(el.path), column)
@@ -89,11 +93,18 @@ class Bodies:
                 found[name] = self.model.springs, (springs[at], 4)
         return found
 
-    def exerting(self, state: State) -> tuple[int, int, Acting]:
+    def exerting(self, state: State, v: np.ndarray) -> tuple[int, int, Acting]:
         """What acts in a step from a state on: the address that asks Python, and see :meth:`.ActingElements.remembering`."""
         self._state, self._asked_at = state, np.nan  # inputs may have been set to other values
-        ask = 0 if self._asked is None else self._asked.at
-        return ask, *(NOTHING_ACTS if self.elements is None else self.elements.remembering(state.memory))
+        found = NOTHING_ACTS if self.elements is None else self.elements.remembering(state, v)
+        if found is None:
+            raise NotElementary
+        return 0 if self._asked is None else self._asked.at, *found
+
+    @property
+    def missed(self) -> bool:
+        """Whether an element has gone another way than compiled code goes, since :meth:`exerting`."""
+        return self.elements is not None and self.elements.missed
 
     def _answer(self, time: float, without_forces: int) -> int:
         """Give compiled code what it asks for.  Its callers keep numpy from warning, once for all times that it asks."""
@@ -109,7 +120,7 @@ class Bodies:
                 self._put_extra(time)
         except BaseException as error:  # compiled code passes none on, not even Ctrl-C
             self._error = error
-            return multibody.BROKEN
+            return BROKEN
         return multibody.GOOD
 
     def _put_extra(self, time: float) -> None:
@@ -181,11 +192,11 @@ class BodiesChart:
         b = self._bodies
         self._gaps[3] = 1.0
         found = multibody.run(
-            b.model, b.work, *b.exerting(self._state), *self._poses, self._memory, b.extra, self._independent, time, y, h,
-            *coefficients, stages.start, stages.stop, restoring, slopes, self._limits, self._gaps,
+            b.model, b.work, *b.exerting(self._state, y[6 * len(b.model.bodies) : -2]), *self._poses, self._memory, b.extra,
+            self._independent, time, y, h, *coefficients, stages.start, stages.stop, restoring, slopes, self._limits, self._gaps,
         )  # fmt: skip
         b.refuse_broken()
-        if found == multibody.NOT_GOOD:
+        if found == multibody.NOT_GOOD or b.missed:
             raise NotElementary
         return found
 

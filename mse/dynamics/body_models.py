@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,23 +12,25 @@ from ..elements.joint_base import FreeJoint
 from ..elements.rod import Rod
 from ..kernels import joints, masses, springs
 from ..kernels.multibody import Model
+from ..model.configuration import Configuration
+from ..model.evaluation import Evaluation
 from ..model.flattening import Element
 from ..model.groups import Group
 from ..numerics.precision import NOTHING
 from .accelerations import Equations
-from .acting import acts, pushes
+from .acting import Actors, acts, pushes
 from .elimination import eliminated
 from .inertia import GroupInertia
+from .law_elements import LawPart, exerted_by, held_by, rolled_by
+from .seats import GEAR, LAW, LINE, SQUARE, Seat, gears_of, is_gear, measure_pushed, on_two, seats_of, springs_on
 
-LINE = -2  # the code of a distance
-_SQUARE = 15  # the scalar of a distance's square, behind those of joints
 WHOLE = 12, 13, 14  # those of what holds a displacement along the axes of the world
 
 
 def model_of(equations: Equations) -> tuple[Model, Shares, list[Seat], list[Seat]] | None:
     """The arrays, who exerts forces, joints that hold and what measures; None where something has no such arrays."""
     assembly, topology = equations.assembly, equations.topology
-    if equations.flows or topology.internal:
+    if topology.internal:
         return None
     if assembly.bodies != topology.units or assembly.bodies < 2:
         return None
@@ -35,11 +38,8 @@ def model_of(equations: Equations) -> tuple[Model, Shares, list[Seat], list[Seat
         kernels = part.cls.mass_kernel, part.cls.inertia_kernel
         if part.has_mass and kernels != (masses.body_mass, masses.body_inertia_force):
             return None
-    holding = [g.cls for g in assembly.groups if g.constraint_count]
-    if any(cls is not Rod and cls.constraint_kernel is not joints.joint_constraints for cls in holding):
-        return None
     shares = Shares.of(equations)
-    found = _seats(equations, shares)
+    found = None if shares is None else seats_of(equations, shares)
     if found is None:
         return None
     model = _model(equations, shares, *found)
@@ -48,37 +48,79 @@ def model_of(equations: Equations) -> tuple[Model, Shares, list[Seat], list[Seat
 
 
 class Shares(NamedTuple):
-    """Who exerts the forces of a system: groups by the compiled code's ``own``, or ``acting`` by their kernels, and Python.
+    """Who exerts the forces of a system: groups by the compiled code's ``own``, or ``actors`` by their kernels, and Python.
 
     Python exerts the forces of ``groups``, and dampings and powers of ``parts``.  If there are any, or one input has no compiled
     code, Python exerts those of all inputs (``others``).  If not, compiled code exerts them from values of ``inputs``, each an
-    element and the number of one of its inputs, by name: along coordinates of joints, and by actuators, which are ``pushing``.
+    element and the number of one of its inputs, by name: along coordinates of joints, and by actuators.
     """
 
     own: list[Group]
-    acting: list[Group]
+    gears: list[Group]
+    actors: Actors
     groups: list[Group]
     parts: list[GroupInertia]
     others: bool
     inputs: dict[str, tuple[Element, int]]
-    pushing: list[Element]
 
     @classmethod
-    def of(cls, equations: Equations) -> Shares:
-        own = _own_groups(equations)
+    def of(cls, equations: Equations) -> Shares | None:
+        """None where constraints have no rows in compiled code."""
+        own, gears, rows = (
+            _own_groups(equations),
+            [g for g in equations.assembly.groups if is_gear(g)],
+            _rows(equations),
+        )
+        if rows is None:
+            return None
         left = [g for g in equations.assembly.groups if g not in own]
-        acting, groups = ([g for g in left if acts(g) is compiled] for compiled in (True, False))
-        parts = [p for p in equations.parts if p.has_damping and p.group not in [*own, *acting]]
+        acting = [g for g in left if acts(g)]
+        damping = [p for p in equations.parts if p.has_damping and p.group not in [*own, *acting]]
+        by_group = {id(p.group): p for p in damping}
+        groups, parts, laws = [], [], []
+        for g in [g for g in left if g not in acting and (g.cls.has_energy() or g.cls.defines("power"))]:
+            part = by_group.pop(id(g), None)
+            if (found := exerted_by(g, part)) is not None and _recorded(equations, found):
+                laws += found
+            else:
+                groups.append(g)
+                parts += [] if part is None else [part]
+        for part in by_group.values():
+            if (found := exerted_by(None, part)) is not None and _recorded(equations, found):
+                laws += found
+            else:
+                parts.append(part)
         given = equations.inputs.acting
         paths = {el.path for g in own for el in g.elements}
         compiled = not (groups or parts) and all(_is_compiled(paths, *one) for one in given.values())
         inputs = given if compiled else {}
         pushing = {el.path: el for el, _ in inputs.values() if pushes(el)}
-        return cls(own, acting, groups, parts, bool(given) and not compiled, inputs, [*pushing.values()])
+        actors = Actors(acting, [*pushing.values()], laws, rows)
+        return cls(own, gears, actors, groups, parts, bool(given) and not compiled, inputs)
 
     @property
     def in_python(self) -> bool:
         return bool(self.groups or self.parts or self.others)
+
+
+def _recorded(equations: Equations, laws: Iterable[LawPart]) -> bool:
+    """Whether all laws have records at the initial poses at rest."""
+    at = Evaluation.initial(equations.assembly).configuration
+    rest = np.zeros((len(at.o), 6))
+    return all(part.served(at, rest) is not None for part in laws)
+
+
+def _rows(equations: Equations) -> list[LawPart] | None:
+    """Laws of constraints but those of joints, rods and gears; None where one is no record, or is of more than two bodies."""
+    found, unit = [], equations.topology.unit
+    for g in (g for g in equations.assembly.groups if g.constraint_count):
+        if g.cls is not Rod and g.cls.constraint_kernel is not joints.joint_constraints:
+            if not (is_gear(g) or g.records("constraint")) or not on_two(unit[g.frames]):
+                return None
+            found += [] if is_gear(g) else [held_by(g)]
+    found += map(rolled_by, equations.flows)
+    two = all(on_two(unit[part.frames]) for part in found)
+    return found if not found or (two and _recorded(equations, found)) else None
 
 
 def _is_compiled(paths: set[str], el: Element, column: int) -> bool:
@@ -88,44 +130,13 @@ def _is_compiled(paths: set[str], el: Element, column: int) -> bool:
     return el.path in paths and joints.proportional(measure_pushed(el, column)) is not None
 
 
-def measure_pushed(el: Element, column: int) -> int:
-    """The measure of a joint along which one of its inputs pushes."""
-    return [c.code for c, motor in el.obj._driven() if motor == "force"][column]
-
-
-class Seat(NamedTuple):
-    """A joint between two bodies: its ``places`` (2, 4, 3), origin and axes on each, and ``rows``, factors (15,) and constants.
-
-    ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has measures and
-    their targets, and for rows that are ``driven`` the number of the row, measure, target and number of the constraint.  One that
-    measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the
-    line between two places is such a joint, too; its row has no factors.
-    """
-
-    bodies: np.ndarray
-    places: np.ndarray
-    rows: list[tuple[np.ndarray, float]]
-    joint: tuple[int, int]
-    angle: int
-    held: tuple[tuple[int, float], ...] = ()
-    code: int = -1
-    spring: tuple[float, ...] = ()
-    driven: tuple[tuple[int, int, float, int], ...] = ()
-
-
-def drives_of(holding: list[Seat]) -> list[tuple[int, int, float, int]]:
-    """Rows that are driven: number among all, measure, target without motion, and number of the constraint."""
-    firsts = np.cumsum([0, *(len(seat.rows) for seat in holding)]).tolist()
-    return [(first + r, *rest) for first, seat in zip(firsts, holding, strict=False) for r, *rest in seat.driven]
-
-
 def _own_groups(equations: Equations) -> list[Group]:
     """Groups whose forces and dampings the compiled code has: weights, lines, and coordinates of joints that it measures."""
     dampings = FreeJoint.damping_matrix, MObject.damping_matrix
     own = []
     for g in equations.assembly.groups:
         if g.cls.kernel is joints.joint_springs and g.cls.damping_matrix in dampings and not g.cls.defines("power"):
-            acting = [code for k in range(len(g.members)) for _, code, _ in _springs(g, k, set())]
+            acting = [code for k in range(len(g.members)) for _, code, _ in springs_on(g, k, set())]
             if all(joints.proportional(code) is not None for code in acting):
                 own.append(g)
         elif g.cls.kernel is springs.body_load or _are_lines(g) or g.cls is Rod:
@@ -141,90 +152,12 @@ def _are_lines(g: Group) -> bool:
     return not slack.any() and not damping[length == 0.0].any()
 
 
-def _springs(g: Group, k: int, pushed: set[int]) -> list[tuple[int, int, tuple[float, ...]]]:
-    """Coordinates of a joint on which something acts: number, measure, and stiffness, rest, preload and damping.
-
-    Inputs act on those whose measures are ``pushed``.
-    """
-    own, damping = g.parameters[k], getattr(g.elements[k].obj, "damping", ())
-    found = []
-    for r in range(int(own[joints.FREE])):
-        spring = (*own[[joints.STIFFNESS + r, joints.REST + r, joints.PRELOAD + r]].tolist(), damping[r])
-        code = int(own[joints.FREE + 1 + r])
-        if spring[0] or spring[2] or spring[3] or code in pushed:
-            found.append((r, code, spring))
-    return found
-
-
-def _held(own: np.ndarray) -> tuple[list[float], list[int]]:
-    """Targets of what a joint with these parameters holds, and measures."""
-    count = int(own[joints.HELD])
-    codes = own[joints.HELD + 1 : joints.HELD + 1 + count].astype(int)
-    return own[joints.TARGET : joints.TARGET + count].tolist(), codes.tolist()
-
-
-def _seats(equations: Equations, shares: Shares) -> tuple[list[Seat], list[Seat]] | None:
-    """Joints that hold, and what springs and dampers measure, lines last; None if what one holds is no displacement or sine."""
-    t, holding, measuring, lines, own_groups = equations.topology, [], [], [], shares.own
-    motors = set(equations.inputs.motors.values())
-    pushed: dict[str, set[int]] = {}  # measures along which inputs push, by the paths of joints
-    for el, column in shares.inputs.values():
-        if not pushes(el):
-            pushed.setdefault(el.path, set()).add(measure_pushed(el, column))
-    for g in equations.assembly.groups:
-        if g in own_groups and g.cls.kernel is springs.spring:
-            for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
-                pair, places = t.unit[frames], np.zeros((2, 4, 3))
-                places[:, 0] = t.offset_o[frames]
-                if pair[0] != pair[1]:
-                    spring, rows = (own[1], own[0], 0.0, own[3]), [(np.zeros(15), 0.0)]
-                    lines.append(Seat(pair, places, rows, (g.number, k), -1, (), LINE, spring))
-        if g.cls is Rod:
-            for k, (el, frames) in enumerate(zip(g.elements, g.frames, strict=True)):
-                length, pair = el.obj.length, t.unit[frames]
-                places, square = np.zeros((2, 4, 3)), np.zeros(_SQUARE + 1)
-                if pair[0] == pair[1] != 0:
-                    return None
-                places[:, 0], square[_SQUARE] = t.offset_o[frames], 0.5 / length
-                if pair.any():
-                    rows = [(square, -0.5 * length)]
-                    holding.append(Seat(pair, places, rows, (g.number, k), -1, ((LINE, length),)))
-        if g.cls.constraint_kernel is not joints.joint_constraints:
-            continue
-        for k, (own, frames) in enumerate(zip(g.parameters, g.frames, strict=True)):
-            pair = t.unit[frames]
-            axes = t.offset_U[frames] @ own[:9].reshape(3, 3)
-            places = np.concatenate([t.offset_o[frames][:, None], axes.transpose(0, 2, 1)], axis=1)
-            targets, codes = _held(own)
-            rows = [joints.vanishing(*one) for one in zip(codes, targets, strict=True)]
-            driven = [
-                (r, codes[r], targets[r], n)
-                for r, n in enumerate(equations.assembly.constraint_rows(g)[k].tolist())
-                if n in motors
-            ]
-            for r, code, *_ in driven:
-                parts = joints.proportional(code)
-                rows[r] = None if parts is None else (sum(parts), 0.0)  # all scalars that it may have
-            if any(row is None for row in rows) or (pair[0] == pair[1] != 0):
-                return None
-            if rows and pair.any():
-                free = own[joints.FREE + 1 : joints.FREE + 1 + int(own[joints.FREE])].astype(int).tolist()
-                turn = 6 + free.index(joints.ANGLE) if joints.ANGLE in free else -1
-                held = tuple(zip(codes, targets, strict=True))
-                holding.append(Seat(pair, places, rows, (g.number, k), turn, held, driven=tuple(driven)))
-            if g in own_groups and pair.any():
-                for r, code, spring in _springs(g, k, pushed.get(g.elements[k].path, set())):
-                    rows = [(factors, 0.0) for factors in joints.proportional(code)]
-                    measuring.append(Seat(pair, places, rows, (g.number, k), 6 + r, (), code, spring))
-    return holding, measuring + lines
-
-
 def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring: list[Seat]) -> Model:
     bodies, seats = equations.topology.units - 1, holding + measuring
     pairs = np.array([s.bodies for s in seats], dtype=int).reshape(-1, 2)
     places = np.array([s.places for s in seats]).reshape(-1, 2, 4, 3)
     rows = [row for s in seats for row in s.rows]
-    factors = np.zeros((len(rows), _SQUARE + 1))
+    factors = np.zeros((len(rows), SQUARE + 1))
     for of_row, (f, _) in zip(factors, rows, strict=True):
         of_row[: len(f)] = f
     row, scalars = np.nonzero(factors)
@@ -241,6 +174,9 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
     held[:, 0] = [constant for _, constant in rows]
     count = first[len(holding)]
     held[:count, 1] = _weights(own, pairs[: len(holding)], places[:, :, 0], first[: len(holding) + 1], factors[:count])
+    if any(s.code in (LAW, GEAR) for s in holding):
+        weights = _weights_of_laws(equations, shares, own)
+        held[count - len(weights) : count, 1] = weights
     held[:count, 2] = np.repeat(found.tree, np.diff(first)[: len(holding)])
     return Model(
         np.array(equations.topology.gravity, dtype=float),
@@ -252,9 +188,35 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
         factors[row, scalars],
         held,
         np.array([(*s.spring, 0.0) for s in measuring]).reshape(-1, 5),
+        *gears_of(shares, holding, measuring),
         np.hstack([found.fronts, found.parent[:, None]]),
         np.stack([found.numbers, found.inside], axis=1),
     )
+
+
+def _weights_of_laws(equations: Equations, shares: Shares, own: np.ndarray) -> np.ndarray:
+    """The same for rows of laws and of gears, from their slopes at the initial poses."""
+    at = Evaluation.initial(equations.assembly).configuration
+    slopes = [(part.frames, part.slopes(at)) for part in shares.actors.rows]
+    slopes += [(g.frames, g.constrain(at, np.ones((len(g.frames), 1)), 1)[1]) for g in shares.gears]
+    return np.concatenate([1.0 / _yielding(equations, at, own, *one) for one in slopes])
+
+
+def _yielding(
+    equations: Equations, at: Configuration, own: np.ndarray, frames: np.ndarray, slopes: np.ndarray
+) -> np.ndarray:
+    """By how much rows (E m,) with slopes (E, m, 6 F) by frames (E, F) yield to a force, for masses of bodies (b, 13)."""
+    body, (count, m, _) = equations.topology.unit[frames], slopes.shape
+    arm = at.o[frames] - at.reference[body]
+    by_frame = slopes.reshape(count, m, -1, 2, 3)
+    force, torque = by_frame[..., 0, :], by_frame[..., 1, :] + np.cross(arm[:, None], by_frame[..., 0, :])
+    mass = np.append(own[:, 0], 0.0)[body - 1]  # of the ground the last
+    turning = np.append(own[:, [4, 8, 12]].max(axis=1), 0.0)[body - 1] + mass * np.square(arm).sum(axis=2)
+    total = np.zeros((count, m))
+    for pull, heavy in ((force, mass), (torque, turning)):
+        yielding = np.where(heavy > 0.0, 1.0, 0.0) / np.where(heavy > 0.0, heavy, 1.0)
+        total += np.einsum("emfi,emfi,ef->em", pull, pull, yielding)
+    return np.where(total > 0.0, total, 1.0).ravel()
 
 
 def _masses(equations: Equations) -> np.ndarray:
@@ -308,7 +270,7 @@ def _weights(own: np.ndarray, pairs: np.ndarray, at: np.ndarray, first: np.ndarr
         on = pairs[:, side] > 0
         np.maximum.at(turning, pairs[on, side] - 1, own[pairs[on, side] - 1, 0] * arm[: len(pairs)][on, side])
     joint = np.repeat(np.arange(len(pairs)), np.diff(first))
-    along = np.square(factors[:, [0, 1, 2, 12, 13, 14]]).sum(axis=1) + (factors[:, _SQUARE] != 0.0)
+    along = np.square(factors[:, [0, 1, 2, 12, 13, 14]]).sum(axis=1) + (factors[:, SQUARE] != 0.0)
     about = np.square(factors[:, 3:12]).sum(axis=1)
     yields = np.zeros(len(factors))
     for side in range(2):

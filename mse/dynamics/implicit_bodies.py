@@ -13,7 +13,6 @@ from ..kernels.by_address import InMemory
 from ..kernels.implicit_steps import Own, Radau, Stages
 from ..kernels.steps import Passed, Sampled
 from ..kernels.trees import SLIDE
-from ..model.configuration import State
 from ..model.joint_assembly import OPEN
 from .accelerations import Equations
 from .bodies import Bodies
@@ -39,11 +38,11 @@ class _Implicit(CompiledSteps):
         )  # fmt: skip
 
     @abstractmethod
-    def _given(self, state: State) -> tuple:
-        """What the system's own kernels work on in steps from a state on."""
+    def _given(self, begin: Moment) -> tuple:
+        """What the system's own kernels work on in steps from a moment on."""
 
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        memory = InMemory(self._given(begin.state))
+        memory = InMemory(self._given(begin))
         own = Own(*self.kernels.addresses(), memory.at)
         return implicit_steps.march(own, self._radau, self._stages, passed, until, sampled)
 
@@ -63,7 +62,7 @@ class ImplicitTreeSteps(_Implicit, OfTree):
         self._prepare(radau._replace(metric=metric), 1)
         self._always = implicit_trees.given(self.tree, self.rows, 2 * nodes.count + 1)
 
-    def _given(self, state: State) -> tuple:
+    def _given(self, begin: Moment) -> tuple:
         return self._always
 
 
@@ -84,9 +83,11 @@ class ImplicitLoopSteps(_Implicit, OfBodies):
         self.bodies.refuse_broken(found[0] > 0)
         return found
 
-    def _given(self, state: State) -> tuple:
+    def _given(self, begin: Moment) -> tuple:
         b = self.bodies
-        return implicit_loops.given(multibody.run_address(), b.model, b.work, b.exerting(state), *self._sizes)
+        return implicit_loops.given(
+            multibody.run_address(), b.model, b.work, b.exerting(begin.state, begin.v), *self._sizes
+        )
 
 
 def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | None:

@@ -15,7 +15,7 @@ from ..model.configuration import State
 from ..model.joint_assembly import OPEN
 from ..numerics.dop853 import dop853
 from ..numerics.precision import EPS
-from .bodies import Bodies
+from .bodies import Bodies, NotElementary
 from .charts import JointsOpen, StepFailed, open_at
 from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .moments import Moment
@@ -78,13 +78,15 @@ class LoopSteps(OfBodies):
         b, many = self.bodies, 1 if len(sampled.time) else len(passed.made)
         self._dense, self._independent = np.zeros((many, *self._parts)), np.zeros((many, b.held), dtype=bool)
         found = multibody_steps.march(
-            multibody.run_address(), b.model, b.work, *b.exerting(begin.state), self._method, self._rules, passed, until,
+            multibody.run_address(), b.model, b.work, *b.exerting(begin.state, begin.v), self._method, self._rules, passed, until,
             sampled, self._dense, self._independent,
         )  # fmt: skip
         b.refuse_broken(found[0] > 0)
         return found
 
     def failed(self, begin: Moment) -> Exception:
+        if self.bodies.missed:
+            return NotElementary()
         e, gaps, (open_by, dead, *_) = self.equations, self._rules.gaps, self._rules.apart
         if gaps[3] < dead:
             return ModelError(

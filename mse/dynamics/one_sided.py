@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -18,8 +19,13 @@ from .moments import Moment
 _FAR = 2.0
 
 
-def wrong_ways(equations: Equations, samples: Sequence[Moment], rtol: float) -> list[str]:
-    """Notes on wires that push, and on wheels that pull, at some of the samples, with intervals."""
+def wrong_ways(
+    equations: Equations, samples: Sequence[Moment], rtol: float, left: Callable[[Moment], np.ndarray | None] | None
+) -> list[str]:
+    """Notes on wires that push, and on wheels that pull, at some of the samples, with intervals.
+
+    ``left``, if there is one, gives ``M a - f`` (n,) at a moment, or None.
+    """
     wires = [g for g in equations.assembly.groups if g.cls.only_pulls]
     wheels = [g for g in equations.assembly.groups if g.cls.only_pushes]
     notes, times = [], [m.time for m in samples]
@@ -31,7 +37,7 @@ def wrong_ways(equations: Equations, samples: Sequence[Moment], rtol: float) -> 
         ),
         (
             wheels,
-            _pulls,
+            partial(_pulls, left),
             "is held on its plane by up to {:.3g} N from {}: a real one lifts off; the motion is valid before",
         ),
     ):
@@ -84,8 +90,8 @@ def _pushes(equations: Equations, groups: Sequence[Group], moment: Moment) -> li
     return found
 
 
-def _pulls(equations: Equations, groups: Sequence[Group], moment: Moment) -> list[float]:
+def _pulls(left: Callable | None, equations: Equations, groups: Sequence[Group], moment: Moment) -> list[float]:
     """Multipliers of the first constraints of elements, the gaps that they close: forces (N) that keep these from opening."""
-    e = equations
-    multipliers = e.holding(e.evaluation(moment.state, moment.time), moment.v, moment.time)
+    e, known = equations, None if left is None else left(moment)
+    multipliers = e.holding(e.evaluation(moment.state, moment.time), moment.v, moment.time, known)
     return [x for g in groups for x in multipliers[e.assembly.constraint_rows(g)[:, 0]].tolist()]

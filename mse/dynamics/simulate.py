@@ -393,7 +393,7 @@ class Run:
                 "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",
             )
         notes += tuple(self.coordinates.beyond(self.samples))
-        notes += tuple(wrong_ways(self.equations, self.samples, self.rtol))
+        notes += tuple(wrong_ways(self.equations, self.samples, self.rtol, self.outputs.left))
         notes += tuple(half_turns(self.equations, self.samples, self.begins))
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
         return Trajectory(

@@ -17,11 +17,12 @@ from ..kernels.tree_nodes import WIDTH
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
 from .bodies import Bodies
-from .body_models import LINE, WHOLE, Seat
+from .body_models import WHOLE
 from .charts import StepFailed
 from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .elimination import spanned
 from .moments import Moment
+from .seats import LINE, Seat
 
 # Turns that a joint leaves, by the measures that it holds beside displacements.  Cardan joints go the way of loops.
 _TURNS = {(5, 6, 7): WELD, (3, 4): HINGE, (): BALL}

@@ -22,18 +22,21 @@ VANISHED = SLOW ** (4 / 9)
 # tests/elements/test_power.py and tests/elements/test_flows.py pass.
 _LINEAR = 1e-9
 
-OF_PLACES = ("energy", "constraint", "measure")
+OF_PLACES = ("energy", "forces", "constraint", "measure")
 _OF_VELOCITIES = ("kinetic", "dissipation", "power", "flow_constraint")
-_SEVERAL = ("constraint", "measure", "flow_constraint")  # laws that give more than one number
+_MATRICES = ("mass_matrix", "damping_matrix")
+_SEVERAL = ("forces", "constraint", "measure", "flow_constraint")  # laws that give more than one number
 # laws that records differentiate in another way than the law that they call
 CALLED = dict.fromkeys(("momenta", "motion", "inertia", "coenergy"), "kinetic")
-CALLED |= {"drag": "dissipation", "rates": "constraint", "bends": "constraint"}
+CALLED |= {"drag": "dissipation", "rates": "constraint", "bends": "constraint", "held": "constraint"}
+CALLED |= {"rolled": "flow_constraint", "resisted": "damping_matrix"}
 
 _PLACED = "with frames that have .o (3,) and .U (3, 3), and to return a list of"
 _MOVING = "with frames that have .o, .v, .w (3,) and .U (3, 3)"
 # how laws are called, and the unit of their number, or what their numbers are
 _FORMS = {
     "energy": ("energy(frames, q)", "J"),
+    "forces": ("forces(frames, q, gravity)", "one for each coordinate"),
     "gravity_energy": ("gravity_energy(frames, q, gravity)", "J"),
     "kinetic": (f"kinetic(frames, q, v) {_MOVING}", "J"),
     "dissipation": (f"dissipation(frames, q, v) {_MOVING}", "W"),
@@ -109,7 +112,11 @@ def asked(obj, law: str, ask: Callable, frames, q, given) -> Any:
         actual = [Given(*moving(frames, given[n:]))] if law == "power" else []
         moved, rates = moving(frames, given[:n])
         return ask(member, moved, q, rates, *actual)
+    if member == "forces":
+        return ask(member, frames, q, given)
     found = ask(member, frames, q)
+    if member in _MATRICES:  # half their quadratic form
+        return 0.0 if found is None else 0.5 * (given @ (found @ given))
     weighs = law == "energy" and obj.defines("gravity_energy")
     return found + ask("gravity_energy", frames, q, given) if weighs else found
 
@@ -121,7 +128,9 @@ def law_values(obj, law: str, frames, q, given) -> np.ndarray:
     """
     if law == "power":
         return exerted(obj, frames, q, given[len(given) // 2 :])
-    found = np.atleast_1d(asked(obj, law, functools.partial(numbers, obj), frames, q, given))
+    plain = CALLED.get(law, law) in _MATRICES  # which are checked where they are asked for as such
+    ask = (lambda name, *of: getattr(obj, name)(*of)) if plain else functools.partial(numbers, obj)
+    found = np.atleast_1d(asked(obj, law, ask, frames, q, given))
     if law == "constraint" and len(found) != len(given):
         raise ModelError(
             f"{obj.label}: its constraint has shape {found.shape} here and ({len(given)},) elsewhere; expected as many residuals "

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..kernels.rotations import cross_matrix
 from ..validation.arguments import number
 from .base import MObject
 from .coordinates import coordinate
@@ -139,12 +138,13 @@ class EddyCurrentDamper(MObject):
         return np.pi * self.corner_hz * sum(self.damping[k] * q[j] ** 2 for j, k in enumerate(on))
 
     def damping_matrix(self, frames, q=()):
-        if not self.damping.any():
+        if not np.any(self.damping):
             return None
-        seat, on = frames[1].U.T, self._branches
-        rate = np.zeros((6, 12 + len(on)))  # of the dampers, by velocities and rates of elongations
-        rate[:3, 0:3] = rate[3:, 3:6] = seat
-        rate[:3, 6:9] = rate[3:, 9:12] = -seat
-        rate[:3, 9:12] = seat @ cross_matrix(frames[0].o - frames[1].o)
-        rate[on, 12 + np.arange(len(on))] = -1.0
+        seat, on, none = frames[1].U.T, self._branches, np.zeros((3, 3))
+        lags = np.zeros((6, len(on)))
+        lags[on, np.arange(len(on))] = -1.0
+        # rates of the dampers, by velocities and rates of elongations
+        slides = np.concatenate([seat, none, -seat, np.cross(seat, frames[0].o - frames[1].o)], axis=1)
+        turns = np.concatenate([none, seat, none, -seat], axis=1)
+        rate = np.concatenate([np.concatenate([slides, turns]), lags], axis=1)
         return rate.T @ (self.damping[:, None] * rate)

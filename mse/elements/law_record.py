@@ -14,7 +14,7 @@ from ..numerics.recorder import Recorded, nodes_of
 from ..validation.arguments import LARGEST
 from .differentiation import CALLED, OF_PLACES, FramePose, asked
 
-_MATRICES = ("mass_matrix", "damping_matrix")
+ROWS = "held", "rolled"  # rows of constraints on positions and on velocities
 OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 
 
@@ -34,16 +34,27 @@ class Shape(NamedTuple):
         return 6 * self.frames + self.inner
 
     def of(self, law: str) -> Shape:
-        """The same with as many values as a law has by its number of coordinates; one by default."""
+        """The same with as many values as a law has by its number of coordinates, and of its own values if it is among ROWS; one
+        by default."""
         n = self.size
-        count = {"power": n, "momenta": 1 + n, "inertia": 1 + n, "drag": 1 + n, "motion": 1 + n + n * n}
+        count = {"power": n, "forces": n, "motion": 1 + n + n * n}
+        count |= dict.fromkeys(("momenta", "inertia", "drag", "resisted"), 1 + n)
+        if law in ROWS:
+            return self._replace(values=self.values * (2 + n))
         return self._replace(values=count.get(law, 1))
 
     def given(self, law: str) -> int:
         """How many numbers a law is given besides: gravity, multipliers, or velocities (of "power" virtual and actual ones, of
         "inertia" velocities and accelerations)."""
         two = 2 * self.size
-        count = {"energy": 3, "constraint": self.values, "measure": self.values, "power": two, "inertia": two}
+        count = {
+            "energy": 3,
+            "forces": 3,
+            "constraint": self.values,
+            "measure": self.values,
+            "power": two,
+            "inertia": two,
+        }
         return count.get(law, self.size)
 
 
@@ -57,8 +68,9 @@ class Law:
     (n, n); "inertia" a kinetic coenergy and its forces of inertia, at velocities and accelerations; "drag" a content and its
     slopes by velocities: the last two have slopes of these by velocities, as a power has.  "coenergy" is a kinetic one with
     derivatives by positions at given velocities.  "bends" has ``v'(d2g)v`` of constraints g, "rates" has their rates.
-    "flow_constraint" has flows and their slopes by velocities, row by row, as values.  "mass_matrix" and "damping_matrix" have
-    half their quadratic form of the velocities.
+    "flow_constraint" has flows and their slopes by velocities, row by row, as values.  "held" has constraints g, ``v'(d2g)v``
+    and slopes G, row by row, "rolled" flows A v, ``(dA/dt) v`` and A.  "mass_matrix" and "damping_matrix" have half their
+    quadratic form of the velocities, "resisted" that of the latter and its slopes by velocities.
 
     What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
     others, another record serves.  ``layout`` names the parameters and attributes that are inputs.  Without it the object's own
@@ -80,22 +92,28 @@ class Law:
         before = dict(vars(shadow))
 
         found = asked(shadow, law, lambda name, *of: getattr(shadow, name)(*of), frames, q, Recorded(record, given))
-        if law in _MATRICES:
-            v = Recorded(record, velocities)
-            found = 0.0 if found is None else 0.5 * (v @ (found @ v))
         several = {"constraint": shape.values, "measure": shape.values, "flow_constraint": shape.values // (1 + n)}
-        self.values = _nodes(record, found, several.get(CALLED.get(law, law)))
+        several |= dict.fromkeys(ROWS, shape.values // (2 + n)) | {"forces": n}
+        self.values = _nodes(record, found, several.get(law, several.get(CALLED.get(law, law))))
         if law == "power":  # which does not depend on virtual velocities
             self.values = self._slopes(self.values[0], _themselves(record, given[:n]))
         for _ in range({"rates": 1, "bends": 2}.get(law, 0)):
             self.values = [self._dot(self._slopes(value, by_places), velocities) for value in self.values]
         self._compared = len(self.values)  # what the law itself gives
-        if law in ("flow_constraint", "momenta", "drag", "motion", "inertia"):
+        if law in ("flow_constraint", "momenta", "drag", "resisted", "motion", "inertia"):
             momenta = [slope for value in self.values for slope in self._slopes(value, by_rates)]
             inertia = law in ("motion", "inertia")
             self.values += self._inertia(momenta, velocities, given[n:], by_rates) if inertia else momenta
         if law == "motion":
             self.values += self._curvatures(self.values[0], by_rates)
+        if law in ROWS:
+            slopes = [self._slopes(value, by_places) for value in self.values]
+            bends = [self._dot(own, velocities) for own in slopes]
+            if law == "held":  # the rates are g', whose slopes are G
+                bends = [self._dot(self._slopes(rate, by_places), velocities) for rate in bends]
+            else:
+                slopes = [self._slopes(value, by_rates) for value in self.values]
+            self.values += [*bends, *(slope for own in slopes for slope in own)]
         for name, value in vars(shadow).items() if layout is not None else ():
             if before.get(name) is not value and not follows(type(obj), name):
                 raise Unrecordable(f"sets {name} of its object")
@@ -173,19 +191,27 @@ class Law:
     def _program(self, order: int) -> Program:
         """The program of values and derivatives up to an order; -1 for what is compared, and its rounding."""
         if order not in self._programs:
-            outputs = list(self.values)
-            if order < 0:
-                outputs = outputs[: self._compared]
-                outputs += [self.record.rounding(v) for v in outputs]
-            if order >= 1:
-                outputs += [slope for v in self.values for slope in self._slopes(v, self._expansions)]
-            if order == 2 and self._by_rates:
-                outputs += [slope for v in self.values[-self.shape.size :] for slope in self._slopes(v, self._by_rates)]
-            elif order == 2:
-                total = self._dot(self._weights, self.values[: len(self._weights)])
-                outputs += self._curvatures(total, self._expansions)
-            self._programs[order] = self.record.program(outputs)
+            self._programs[order] = self.record.program(self._outputs(order))
         return self._programs[order]
+
+    def _outputs(self, order: int) -> list[int]:
+        outputs = list(self.values)
+        if order < 0:
+            outputs = outputs[: self._compared]
+            outputs += [self.record.rounding(v) for v in outputs]
+        if order >= 1:
+            outputs += [slope for v in self.values for slope in self._slopes(v, self._expansions)]
+        if order == 2 and self._by_rates:
+            outputs += [slope for v in self.values[-self.shape.size :] for slope in self._slopes(v, self._by_rates)]
+        elif order == 2:
+            total = self._dot(self._weights, self.values[: len(self._weights)])
+            outputs += self._curvatures(total, self._expansions)
+        return outputs
+
+    def guarded(self, order: int) -> tuple[Program, np.ndarray]:
+        """The program of values and derivatives up to an order with all conditions (c,) behind them, and their answers."""
+        guards = self.record.guards
+        return self.record.program([*self._outputs(order), *guards]), np.array([*guards.values()], dtype=bool)
 
     def run(self, inputs: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n), of orders that are not asked for empty."""

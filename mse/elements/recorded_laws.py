@@ -221,16 +221,15 @@ class Together:
         """
         if given.ndim == 1:
             given = np.broadcast_to(given, (len(rows), len(given)))
-        self._laws.renew()
-        if self._version != self._laws.changes:
-            self._begin()
+        self._renew()
         only = self._only
         if only is not None and only.ready(order):
             columns = np.concatenate([rows, given, self._parameters[0][part]], axis=1)
             if only.serves(columns).all():
                 return only.run(columns, order)
         numbers, places = np.arange(len(self.objects))[part], np.concatenate([rows, given], axis=1)
-        found = [] if self._by_differences else self._by_records(places, order, numbers)
+        served = self._by_records(places, order, numbers)
+        found = [(here, law.run(columns, order)) for here, law, columns in served]
         left = np.ones(len(numbers), dtype=bool)
         for here, _ in found:
             left[here] = False
@@ -240,9 +239,33 @@ class Together:
         at = np.argsort(np.concatenate([here for here, _ in found]))
         return tuple(np.concatenate(x)[at] for x in zip(*(own for _, own in found), strict=True))
 
-    def _by_records(self, places: np.ndarray, order: int, numbers: np.ndarray) -> list[tuple[Sequence, tuple]]:
-        """What records give, with the rows of the objects that these serve."""
-        out: list[tuple[Sequence, tuple]] = []
+    def serving(self, rows: np.ndarray, given: np.ndarray, order: int) -> list[tuple[Law, np.ndarray]] | None:
+        """The record that serves each object there, and its inputs (i,), as ``evaluate``; None where an object has none."""
+        self._renew()
+        found: list = [None] * len(self.objects)
+        for here, law, columns in self._by_records(np.concatenate([rows, given], axis=1), order, np.arange(len(rows))):
+            for k, own in zip(here, columns, strict=True):
+                found[k] = law, own
+        return None if None in found else found
+
+    @property
+    def stale(self) -> bool:
+        """Whether something that the law reads has changed since it was recorded."""
+        self._laws.renew()
+        return self._version != self._laws.changes
+
+    def _renew(self) -> None:
+        """Forget records of what the law has read, if that has changed."""
+        if self.stale:
+            self._begin()
+
+    def _by_records(
+        self, places: np.ndarray, order: int, numbers: np.ndarray
+    ) -> list[tuple[np.ndarray, Law, np.ndarray]]:
+        """Rows of the objects that a record serves, the record, and their inputs, for each of some records."""
+        out: list[tuple[np.ndarray, Law, np.ndarray]] = []
+        if self._by_differences:
+            return out
         self._read(numbers[self._which[numbers] == _UNREAD].tolist())
         for at, records in enumerate(self._records):
             here = np.flatnonzero(self._which[numbers] == at)
@@ -254,11 +277,11 @@ class Together:
                 served += len(rows)
                 rows = rows[self._agrees(law, k, own[rows], columns[rows])]
                 if len(rows):
-                    out.append((here[rows], law.run(columns[rows], order)))
+                    out.append((here[rows], law, columns[rows]))
             if served < len(own):
                 self.refused[records.refused or f"takes more than {_MOST_BRANCHES} ways through its conditions"] = None
         if len(self._records) == 1 and len(out) == 1 and not self._which.any() and self._checked.all():
-            self._only = self._records[0].laws[0]
+            self._only = out[0][1]
         return out
 
     def _agrees(self, law: Law, way: int, members: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numba import config, typeof
@@ -24,6 +25,9 @@ def address(kernel, arguments: tuple) -> int:
     return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
 
 
+_interpreted_at: WeakValueDictionary[int, InMemory] = WeakValueDictionary()  # where nothing is compiled
+
+
 class InMemory:
     """What kernels are given, as numba has it in memory, from the address ``at`` on as long as this object lives.
 
@@ -33,7 +37,8 @@ class InMemory:
     def __init__(self, given: tuple):
         self._given = given
         if config.DISABLE_JIT:
-            self.at = given
+            self.at = id(self)
+            _interpreted_at[self.at] = self
         else:
             self._numbers = np.fromiter(_numbers(given), np.int64)
             self.at = self._numbers.ctypes.data
@@ -54,7 +59,7 @@ def _numbers(given: tuple) -> Iterator[int]:
 def from_memory(example: tuple):
     """A function for kernels that gives the tuple at an address, which has the types of the example."""
     if config.DISABLE_JIT:
-        return lambda at: at
+        return lambda at: _interpreted_at[at]._given
     given = typeof(example)
 
     @intrinsic

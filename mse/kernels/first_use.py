@@ -9,6 +9,7 @@ from ..progress.tasks import Compiling
 # names for users of what the kernels in a file compute
 _SUBJECTS = {
     "acting": "large motions",
+    "by_record": "large motions",
     "assembling": "assembly",
     "beams": "beams",
     "control": "compiled controllers",

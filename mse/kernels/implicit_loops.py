@@ -12,7 +12,8 @@ from .acting import FOLLOWING, Acting, acting_arguments
 from .by_address import address, called, from_memory
 from .implicit_steps import GOOD, NOT_GOOD
 from .jit import kept
-from .multibody import Model, Work, put_angles, run, run_arguments
+from .multibody import Model, Work, run, run_arguments
+from .multibody_rows import put_angles
 
 
 class Rooms(NamedTuple):

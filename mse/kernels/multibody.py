@@ -13,18 +13,19 @@ both of their bodies, so that their pivots vanish where they depend on other row
 from __future__ import annotations
 
 from functools import lru_cache
-from math import atan2, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from .acting import FORCES, acting_arguments
+from .acting import DONE, FORCES, acting_arguments
 from .by_address import address, called
 from .jit import bare_part, kept
 from .multibody_fronts import eliminate, solve
-from .rotations import TURN, WHOLE, put_inverse_left_jacobian, put_turned_in
+from .multibody_rows import angle_near, dot, put_all_rows, put_cross
+from .rotations import put_inverse_left_jacobian, put_turned_in
 
-GOOD, NOT_GOOD, NEAR, BROKEN = 0, 1, 2, 3
+GOOD, NOT_GOOD, NEAR = DONE, 1, 2
 # of numpy, since numba would compile a part once for each of Python's (jit.py)
 _FREE, _FORCED = np.bool_(False), np.bool_(True)
 _ROUNDS = 8  # of Newton's method, which takes two or three
@@ -42,6 +43,8 @@ class Model(NamedTuple):
     ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row, and where a motion is prescribed along it,
     ``held[r, 3]`` and ``held[r, 4]`` are its rate and acceleration.  A spring of two rows acts on the angle whose sine
     and cosine they are, one of a row without scalars on the distance of both places.
+    ``gears`` (T, 4) have the row of a gear, the number of a joint that measures, and for which body of the row each of its
+    bodies counts, -1 for the ground; ``ratios`` (T,) by how much.
     ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and
     their columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of
     unknowns, bodies first, and the places in the front that takes what is left.
@@ -56,6 +59,8 @@ class Model(NamedTuple):
     factors: np.ndarray
     held: np.ndarray
     springs: np.ndarray
+    gears: np.ndarray
+    ratios: np.ndarray
     fronts: np.ndarray
     columns: np.ndarray
 
@@ -86,83 +91,11 @@ class Work(NamedTuple):
 
 
 @bare_part
-def _dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@bare_part
-def _put_cross(a, b, out):
-    out[0], out[1], out[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@bare_part
-def _put_rows(model, work):
-    """Values (R,), slopes (R, 12) by both bodies and bends (R,) of all rows."""
-    # levers (0 and 4), axes of the second body (1 to 3) and of the first (5 to 7), distance of places (8); and their first and
-    # second derivatives in time without accelerations
-    x, dx, ddx, side, across = work.small[:9], work.small[9:18], work.small[18:27], work.small[27:30], work.small[30]
-    o, motion = work.o, work.motion
-    for e in range(model.joints.shape[0]):
-        one, two = model.joints[e, 0], model.joints[e, 1]
-        for first in range(0, 8, 4):
-            b, s = (two, 1) if first == 0 else (one, 0)
-            u, w = work.u[b], motion[b, 3:6]
-            for k in range(4):
-                seat, to = model.seats[e, s, k], x[first + k]
-                to[0], to[1], to[2] = _dot(u[0], seat), _dot(u[1], seat), _dot(u[2], seat)
-                _put_cross(w, to, dx[first + k])
-                _put_cross(w, dx[first + k], ddx[first + k])
-        for c in range(3):
-            x[8, c] = o[one, c] + x[4, c] - o[two, c] - x[0, c]
-            dx[8, c] = motion[one, c] + dx[4, c] - motion[two, c] - dx[0, c]
-            ddx[8, c] = ddx[4, c] - ddx[0, c]
-        for r in range(model.joints[e, 6], model.joints[e, 7]):
-            value, bend = model.held[r, 0], 0.0
-            for k in range(3):  # force, and the torques on both sides
-                side[k, 0] = side[k, 1] = side[k, 2] = 0.0
-            for term in range(model.first_term[r], model.first_term[r + 1]):
-                s, f = model.scalars[term], model.factors[term]
-                if s == 15:
-                    value += f * _dot(x[8], x[8])
-                    bend += 2.0 * f * (_dot(ddx[8], x[8]) + _dot(dx[8], dx[8]))
-                    for c in range(3):
-                        side[0, c] += 2.0 * f * x[8, c]
-                    continue
-                if s >= 12:
-                    value += f * x[8, s - 12]
-                    bend += f * ddx[8, s - 12]
-                    side[0, s - 12] += f
-                    continue
-                i, j = (1 + s, 8) if s < 3 else (s // 3, 5 + s % 3)
-                value += f * _dot(x[i], x[j])
-                bend += f * (_dot(ddx[i], x[j]) + 2.0 * _dot(dx[i], dx[j]) + _dot(x[i], ddx[j]))
-                _put_cross(x[i], x[j], across)
-                for c in range(3):
-                    side[2, c] += f * across[c]
-                    if j == 8:
-                        side[0, c] += f * x[i, c]
-                    else:
-                        side[1, c] -= f * across[c]
-            if model.first_term[r] == model.first_term[r + 1]:
-                value = sqrt(_dot(x[8], x[8]))
-                for c in range(3):
-                    side[0, c] = x[8, c] / value if value > 0.0 else 0.0
-            work.value[r], work.bend[r] = value, bend
-            g = work.slope[r]
-            _put_cross(x[4], side[0], g[3:6])
-            _put_cross(x[0], side[0], across)
-            for c in range(3):
-                g[c], g[6 + c] = side[0, c], -side[0, c]
-                g[3 + c] += side[1, c]
-                g[9 + c] = side[2, c] - across[c]
-
-
-@bare_part
 def _put_inertia(model, work, b, s, inertia):
     """Mass times lever of the center s (3,) and inertia (3, 3) of a body about its reference point, along world axes."""
     u, own = work.u[b], model.bodies[b - 1]
     for i in range(3):
-        s[i] = _dot(u[i], own[1:4])
+        s[i] = dot(u[i], own[1:4])
         x = u[i, 0] * own[4] + u[i, 1] * own[7] + u[i, 2] * own[10]
         y = u[i, 0] * own[5] + u[i, 1] * own[8] + u[i, 2] * own[11]
         z = u[i, 0] * own[6] + u[i, 1] * own[9] + u[i, 2] * own[12]
@@ -224,24 +157,6 @@ def _put_matrix(model, work, s, inertia):
 
 
 @bare_part
-def _angle(sine, cosine, before):
-    """An angle (rad) less than half a turn from the one before."""
-    value = atan2(sine, cosine)
-    turns = (before - value) / TURN
-    return value + TURN * ((turns + WHOLE) - WHOLE)
-
-
-@bare_part
-def put_angles(model, work, before, after):
-    """Angles (rad) on which springs act, from those before."""
-    holding = model.joints.shape[0] - model.springs.shape[0]
-    for k in range(after.shape[0]):
-        r = model.joints[holding + k, 6]
-        if model.joints[holding + k, 7] - r == 2:
-            after[k] = _angle(work.value[r], work.value[r + 1], before[k])
-
-
-@bare_part
 def _put_forces(model, work, memory, extra):
     """Put all forces into the right sides: weights, inertia, ``extra`` ones, and springs, dampers and inputs of joints.
 
@@ -253,11 +168,11 @@ def _put_forces(model, work, memory, extra):
         b, size, first = model.fronts[f, 0], model.fronts[f, 2], model.fronts[f, 4]
         w, mass = work.motion[b, 3:6], model.bodies[b - 1, 0]
         _put_inertia(model, work, b, s, inertia)
-        p[0], p[1], p[2] = _dot(inertia[0], w), _dot(inertia[1], w), _dot(inertia[2], w)
-        _put_cross(w, p, q)
-        _put_cross(w, s, p)
-        _put_cross(w, p, across)
-        _put_cross(s, gravity, p)
+        p[0], p[1], p[2] = dot(inertia[0], w), dot(inertia[1], w), dot(inertia[2], w)
+        put_cross(w, p, q)
+        put_cross(w, s, p)
+        put_cross(w, p, across)
+        put_cross(s, gravity, p)
         for i in range(3):
             right[first + i] = mass * gravity[i] - across[i] + extra[6 * b - 6 + i]
             right[first + 3 + i] = p[i] - q[i] + extra[6 * b - 3 + i]
@@ -272,7 +187,7 @@ def _put_forces(model, work, memory, extra):
             cosine = r + 1
             u, t = work.value[r], work.value[cosine]
             square = u * u + t * t
-            value, by_sine, by_cosine = _angle(u, t, memory[k]), t / square, -u / square
+            value, by_sine, by_cosine = angle_near(u, t, memory[k]), t / square, -u / square
         if value == 0.0 and own[1] > 0.0 and model.first_term[r] == model.first_term[r + 1]:
             value = np.nan  # of places that meet, the line has no direction
         rate = 0.0
@@ -297,11 +212,11 @@ def _put_left(model, work, given):
         b, first = model.fronts[f, 0], model.fronts[f, 4]
         a, turn = x[6 * b - 6 : 6 * b - 3], x[6 * b - 3 : 6 * b]
         _put_inertia(model, work, b, s, inertia)
-        _put_cross(s, turn, p)
-        _put_cross(s, a, q)
+        put_cross(s, turn, p)
+        put_cross(s, a, q)
         for i in range(3):
             right[first + i] -= model.bodies[b - 1, 0] * a[i] - p[i]
-            right[first + 3 + i] -= q[i] + _dot(inertia[i], turn)
+            right[first + 3 + i] -= q[i] + dot(inertia[i], turn)
     for e in range(model.joints.shape[0] - model.springs.shape[0]):
         first = model.fronts[model.joints[e, 2], 4]
         for r in range(model.joints[e, 6], model.joints[e, 7]):
@@ -399,7 +314,9 @@ def run(
                 return answer
         rounds, least, moving = 0, 1.0, settling or (restoring and s > 0)
         while True:
-            _put_rows(model, work)
+            answer = put_all_rows(model, work, memory, exert, acting, extra)
+            if answer != GOOD:
+                return answer
             if settling:
                 _largest(work, work.value, limits[0], rows, independent, gap)
             if rounds < 2:  # after that the matrix is as good as at the end
@@ -445,12 +362,16 @@ def run(
                     y[n + 6 * b - 6 + c] = work.motion[b, c]
             return GOOD
         if moving:
-            _put_rows(model, work)
+            answer = put_all_rows(model, work, memory, exert, acting, extra)
+            if answer != GOOD:
+                return answer
         for r in range(rows):
             work.bend[r] = model.held[r, 4] - work.bend[r]
         forces = extra
         if exert != 0:
-            called(exert, (acting, model.gravity, work.o, work.u, work.motion, extra, FORCES))
+            answer = called(exert, (acting, model.gravity, work.o, work.u, work.motion, extra, FORCES))
+            if answer != GOOD:
+                return answer
             forces = acting.total
         damped, driven = _put_forces(model, work, memory, forces)
         solve(model, work, independent, work.bend, _FORCED)
@@ -467,7 +388,7 @@ def run(
             put_inverse_left_jacobian(point[at + 3 : at + 6], jacobian)
             w = point[n + at + 3 : n + at + 6]
             for c in range(3):
-                out[at + c], out[at + 3 + c] = point[n + at + c], _dot(jacobian[c], w)
+                out[at + c], out[at + 3 + c] = point[n + at + c], dot(jacobian[c], w)
             for c in range(6):
                 out[n + at + c] = work.solution[at + c]
         out[2 * n], out[2 * n + 1] = damped + forces[n], driven + forces[n + 1]
@@ -480,7 +401,7 @@ def run_arguments() -> tuple:
     """Arguments of :func:`run` of the right types, to compile it."""
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     numbers, pairs = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int)
-    model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, pairs)
+    model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, row, pairs, pairs)
     work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row, table)
     independent = np.zeros(0, dtype=bool)
     start = model, work, 0, 0, acting_arguments(), table, stack, row, row, independent

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import FOLLOWING, acting_arguments
+from .acting import BROKEN, FOLLOWING, acting_arguments
 from .by_address import called
 from .jit import bare_part, kept
-from .multibody import BROKEN, GOOD, NEAR, put_angles, run_arguments
+from .multibody import GOOD, NEAR, run_arguments
+from .multibody_rows import put_angles
 from .steps import (
     ALL,
     FAILED,

@@ -76,6 +76,10 @@ class Group:
                 refuse_missing(obj)
         self._records = {law: Together(objects, law, own) for law, own in shapes.items() if derived(cls, law)}
 
+    def records(self, law: str) -> Together | None:
+        """The records of a law of all elements; None where mse takes no derivatives of it."""
+        return self._records.get(law)
+
     # -- steady flows -----------------------------------------------------------------------------------------
     def carrying(self, flows: np.ndarray) -> Group:
         """The same group with steady flows, rates (k,) of all internal coordinates of the system."""
@@ -268,7 +272,7 @@ class Group:
             self.cls.constraint_kernel(self.parameters, *given, order, residual, jacobian, hessian)
             return residual, jacobian, hessian
 
-        if (records := self._records.get("constraint")) is not None:
+        if (records := self.records("constraint")) is not None:
             found = records.evaluate(self.columns(at), multipliers, order)
             return tuple(
                 own if own.size else none for own, none in zip(found, (residual, jacobian, hessian), strict=True)
@@ -295,7 +299,7 @@ class Group:
             residual, slopes, found = np.zeros((len(each), m)), np.zeros((len(each), m, n)), np.zeros((len(each), n, n))
             given = self.parameters[each], at.o.take(frames, axis=0), at.U.take(frames, axis=0), memory, units
             self.cls.constraint_kernel(*given, 2, residual, slopes, found)
-        elif (records := self._records.get("constraint")) is not None:
+        elif (records := self.records("constraint")) is not None:
             _, slopes, found = records.evaluate(self.columns(at)[each], units, 2, each)
         else:
             rows = [self.constrain(at, np.tile(unit, (count, 1)), 2)[1:] for unit in np.eye(m)]
@@ -376,7 +380,7 @@ class Group:
     def _evaluate_laws(self, at: Configuration, gravity: np.ndarray, order: int, part: slice, out: tuple) -> None:
         """Fill energies, gradients and stiffness parts by derivatives of the laws, or by what members have in their place."""
         energy, gradient, stiffness = out
-        if (records := self._records.get("energy")) is not None:
+        if (records := self.records("energy")) is not None:
             values, slopes, second = records.evaluate(self.columns(at, part), gravity, order, part)
             energy[:] = bounded(values[:, 0])
             if order >= 1:

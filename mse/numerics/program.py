@@ -34,6 +34,10 @@ class Program:
     def __len__(self) -> int:
         return len(self.steps)
 
+    def alone(self) -> tuple[np.ndarray, ...]:
+        """Steps, constants, and room for one row of registers and of results, as the machine's loop takes them."""
+        return self.steps, self.constants, np.zeros((self._registers, 1)), np.zeros((1, self._columns))
+
     def run(self, inputs: np.ndarray) -> np.ndarray:
         """The results (E, columns)."""
         for program, function, at in self.outside:

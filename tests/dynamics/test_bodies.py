@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import lawful
 import numpy as np
 import pytest
 import textbook as book
@@ -143,7 +144,7 @@ def hung():
 SYSTEMS = {
     "points": book.double_pendulum, "dampers": book.trolley, "free": book.free_body, "loop": book.fourbar1,
     "redundant": book.bricard, "windows": lambda: book.four_bars(3), "loads": squeezer, "sprung": sprung, "motor": motor,
-    "braced": braced, "rods": rods, "held": held_from_afar, "hung": hung,
+    "braced": braced, "rods": rods, "held": held_from_afar, "hung": hung, **lawful.SYSTEMS,
 }  # fmt: skip
 
 
@@ -417,19 +418,6 @@ def test_steps_pass_a_dead_point_as_if_there_were_none(windows, rtol):
     assert motion.steps < 80
 
 
-def test_own_masses_and_constraints_are_left_to_numpy():
-    class Held(mse.MObject):
-        frame_names = ("end",)
-
-        def constraint(self, frames, q):
-            return [frames[0].o[0]]
-
-    system = book.double_pendulum()
-    system.add(Held("held"), between=(system["upper"],))
-    topology, assembly = prepared(system, None)
-    assert Bodies.of(Equations(topology, assembly)) is None
-
-
 @pytest.mark.parametrize("one_sided", [False, True])
 def test_points_on_springs_and_balls_move_in_compiled_steps_by_newtons_law(one_sided):
     """A net of 3 by 3 points without inertia, on springs along lines; one of them is held at its place."""
@@ -523,3 +511,34 @@ def test_a_pushed_point_moves_by_newtons_law():
 
     exact = solve_ivp(slopes, (0, 1.0), [0.0, 0.0, -0.5, 0.0, 0.0, 0.0], "DOP853", rtol=1e-12, atol=1e-13).y[:3, -1]
     np.testing.assert_allclose(motion.poses("bob.center")[0][-1], exact, atol=1e-9)
+
+
+def test_compiled_code_says_where_it_goes_another_way_than_the_law():
+    equations, state = equations_of(lawful.pendulum(lawful.Stop("stop")))
+    compiled, y = Bodies.of(equations), begin(equations, state)
+    chart = compiled.chart(state, NEAR)
+    rates(chart, y, 1e-6)  # below the stop's height, at -1
+    y[2] += 0.2
+    assert not compiled.missed
+    with pytest.raises(NotElementary):
+        chart._run(0.0, y, 0.0, EULER, range(1), False, np.zeros((2, len(y))))
+    assert compiled.missed
+
+
+def test_a_law_is_recorded_anew_when_what_it_reads_changes():
+    """``x'' = -k x`` of 1 kg, with k from outside the element."""
+    outside = {"k": 4.0}
+
+    class Spring(lawful.Pair):
+        def energy(self, frames, q):
+            return 0.5 * outside["k"] * (frames[0].o[0] - frames[1].o[0]) ** 2
+
+    system = mse.MSystem("slider", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dx(0.5)))
+    system.add(mse.Joint("slide", free=("x",), at=Pose.dx(0.5)), between=(body, system.ground @ Pose.dx(0.5)))
+    system.add(Spring("spring"), between=(body, system.ground))
+    equations, state = equations_of(system)
+    chart, y = Bodies.of(equations).chart(state, NEAR), np.zeros(14)
+    for k in (4.0, 9.0):
+        outside["k"] = k
+        assert rates(chart, y, 0.0)[0, 6] == pytest.approx(-0.5 * k, rel=1e-14)

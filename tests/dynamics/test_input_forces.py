@@ -48,11 +48,12 @@ def test_a_step_may_have_many_samples(method):
 
 
 class Own(mse.MObject):
-    """A spring without a kernel, which raises an ``error`` where it is shorter than a length (m)."""
+    """A spring without a kernel and without a record, which raises an ``error`` where it is shorter than a length (m)."""
 
     frames, error, least = 2, ValueError, -np.inf
 
     def energy(self, frames, q):
+        self.asked = getattr(self, "asked", 0) + 1  # of what an element keeps, there is no record
         x = frames[0].o[0] - frames[1].o[0]
         if x < self.least:
             raise self.error("too short")

@@ -167,7 +167,7 @@ def test_lines_that_go_slack_or_damp_where_ends_meet_act_by_their_kernel(own):
         mse.Spring("line", **{"length": 0.5, "stiffness": 3.0} | own), between=(s.ground, s.add(body("body", Pose())))
     )
     bodies = Bodies.of(Equations(*prepared(s, None)))
-    assert len(bodies.shares.acting) == 1 and bodies.alone and not len(bodies.model.springs)
+    assert len(bodies.shares.actors.groups) == 1 and bodies.alone and not len(bodies.model.springs)
 
 
 def test_a_line_between_ends_that_meet_is_refused_by_name():
