@@ -10,10 +10,12 @@ import numpy as np
 from ..elements.transducers import ForceActuator
 from ..kernels import acting, by_record, masses, springs
 from ..kernels.acting import Acting
-from ..kernels.multibody import Work
+from ..kernels.by_address import InMemory
+from ..kernels.holding import Held, hold_address, row_address
 from ..model.configuration import State
 from ..model.flattening import Element
 from ..model.groups import Group
+from ..model.topology import Topology
 from .accelerations import Equations
 from .law_elements import LawPart
 
@@ -34,13 +36,23 @@ def pushes(el: Element) -> bool:
     return type(el.obj).input_map is ForceActuator.input_map
 
 
+class Rows(NamedTuple):
+    """What gives rows: laws, and gears, see :class:`.Held`."""
+
+    laws: Sequence[LawPart]
+    gears: np.ndarray
+    ratios: np.ndarray
+
+    def __bool__(self) -> bool:
+        return bool(self.laws) or bool(len(self.gears))
+
+
 class Actors(NamedTuple):
-    """Who acts: groups for which :func:`acts`, elements for which :func:`pushes`, laws of forces, and laws of rows."""
+    """Who acts: groups for which :func:`acts`, elements for which :func:`pushes`, and laws of forces."""
 
     groups: Sequence[Group]
     pushing: Sequence[Element]
     forces: Sequence[LawPart]
-    rows: Sequence[LawPart]
 
     def __bool__(self) -> bool:
         return any(self)
@@ -62,13 +74,13 @@ class _Alike(NamedTuple):
 
 
 class ActingElements:
-    """Elements that act.
+    """Elements that act, and elements that give ``rows``.
 
     ``inputs`` (P, 6) are the forces and torques of those that push by inputs, which kernels read.
     """
 
-    def __init__(self, equations: Equations, actors: Actors, work: Work, seats: np.ndarray):
-        """Rows are put into ``work``; ``seats`` (E, 3) are two bodies and the first row of each element that has some."""
+    def __init__(self, equations: Equations, actors: Actors, rows: Rows, seats: np.ndarray):
+        """``seats`` (E, 3) are two bodies and the first row of each element that gives rows, gears last."""
         self._equations, self._groups, t = equations, actors.groups, equations.topology
         found = [_of_kernel(g) for g in actors.groups]
         if actors.pushing:
@@ -76,35 +88,53 @@ class ActingElements:
             pushed = np.array([(*np.zeros(6), el.obj.axes == "world") for el in actors.pushing])
             kernels = acting.kernel_addresses(springs.push, None, None)
             found.append(_Alike(frames, pushed, 0, 1, acting.DRIVING, kernels))
-        forces, pushing, own = [_of_law(part) for part in actors.forces], len(actors.groups), seats
-        rows, sides = [], []
-        for part in actors.rows:
-            own, seats = np.split(seats, [len(part.frames)])
-            rows.append(_of_law(part, own[:, 2]))
-            of_frames = t.unit[part.frames]
-            sides.append(np.where(of_frames == 0, -1, np.where(of_frames == own[:, :1], 0, 1)).ravel())
-        found += forces + rows
-        frames = np.concatenate([k.frames.ravel() for k in found])
-        parameters = np.concatenate([k.parameters.ravel() for k in found])
-        pieces = np.split(parameters, np.cumsum([k.parameters.size for k in found])[:-1])
-        of_kinds = [own.reshape(k.parameters.shape) for own, k in zip(pieces, found, strict=True)]
-        self.inputs = of_kinds[pushing][:, :6] if actors.pushing else np.zeros((0, 6))
+        found += map(_of_law, actors.forces)
+        frames, parameters = (
+            np.concatenate([np.zeros(0, dtype=int), *(x.ravel() for x in own)])
+            for own in ([k.frames for k in found], [k.parameters for k in found])
+        )
+        pieces = np.split(parameters, np.cumsum([k.parameters.size for k in found])[:-1]) if found else []
+        own = [x.reshape(k.parameters.shape) for x, k in zip(pieces, found, strict=True)]
+        self.inputs = own[len(actors.groups)][:, :6] if actors.pushing else np.zeros((0, 6))
         # laws, and where addresses of their programs are
-        laws = [*actors.forces, *actors.rows]
-        self._laws = [(p, k[:, 0]) for p, k in zip(laws, of_kinds[len(found) - len(laws) :], strict=True)]
-        others, room = np.full(len(frames) - sum(map(len, sides)), -1), 0
-        room = max((k.parts * len(k.frames) * (2 + 6 * k.frames.shape[1]) for k in rows), default=0)
-        put_into = (work.value, work.bend, work.slope) if rows else (np.zeros(0), np.zeros(0), np.zeros((0, 12)))
+        first = len(found) - len(actors.forces)
+        self._laws = [(part, x[:, 0]) for part, x in zip(actors.forces, own[first:], strict=True)]
+        missed = np.array([len(actors.forces) + len(rows.laws)])
+        self._held, hold = None, (0, 0)
+        if rows:
+            self._held = InMemory(self._rows(rows, seats, missed))
+            hold = hold_address(), self._held.at
+        self._exert = acting.exert_address() if found else 0
         self._arrays = Acting(
-            np.array([k.numbers for k in found]), np.array([k.kernels for k in found]), parameters, np.zeros(0),
-            t.unit[frames].astype(int), t.offset_o[frames], t.offset_U[frames], np.concatenate([others, *sides]),
-            np.array([len(laws)]), np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3)), np.zeros(6 * len(frames)),
-            np.zeros(len(frames)), np.zeros(6 * len(frames)), np.zeros(6 * len(frames)), np.zeros(0),
-            np.zeros(equations.size + 2), np.zeros(room), *put_into,
+            np.array([k.numbers for k in found], dtype=int).reshape(-1, 6),
+            np.array([k.kernels for k in found]).reshape(-1, 3), parameters, np.zeros(0),
+            *_frames(t, frames), missed, *hold, np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3)),
+            np.zeros(6 * len(frames)), np.zeros(len(frames)), np.zeros(6 * len(frames)), np.zeros(6 * len(frames)), np.zeros(0),
+            np.zeros(equations.size + 2),
+        )  # fmt: skip
+
+    def _rows(self, rows: Rows, seats: np.ndarray, missed: np.ndarray) -> Held:
+        t = self._equations.topology
+        frames = np.concatenate([np.zeros(0, dtype=int), *(part.frames.ravel() for part in rows.laws)])
+        counts = [len(part.frames) for part in rows.laws]
+        parameters, firsts = np.zeros((sum(counts), 1)), np.cumsum([0, *counts])
+        for part, first, count in zip(rows.laws, firsts.tolist(), counts, strict=False):
+            self._laws.append((part, parameters[first : first + count, 0]))
+        one = np.repeat(seats[: sum(counts), 0], [part.frames.shape[1] for part in rows.laws for _ in part.frames])
+        sides = np.where(t.unit[frames] == 0, -1, np.where(t.unit[frames] == one, 0, 1))
+        groups = [
+            (*p.frames.shape, p.rows, seats[first, 2]) for p, first in zip(rows.laws, firsts.tolist(), strict=False)
+        ]
+        room = max((len(p.frames) * p.rows * (2 + 6 * p.frames.shape[1]) for p in rows.laws), default=0)
+        kernels = np.array([row_address(by_record.rows_by_record)] * len(groups))
+        return Held(
+            np.array(groups, dtype=int).reshape(-1, 4), kernels if groups else np.zeros(0, dtype=int), parameters,
+            *_frames(t, frames), sides, missed, rows.gears, rows.ratios, np.zeros((len(frames), 3)),
+            np.zeros((len(frames), 3, 3)), np.zeros(6 * len(frames)), np.zeros((0, 0)), np.zeros(room),
         )  # fmt: skip
 
     def remembering(self, state: State, v: np.ndarray) -> tuple[int, Acting] | None:
-        """Address of the kernel of all, and arrays, of elements in a state at velocities v (n,).
+        """Address of the kernel of all that act, and arrays, of elements in a state at velocities v (n,).
 
         None where a law is no record there.
         """
@@ -116,12 +146,17 @@ class ActingElements:
             if not all(part.serve(at, velocities, put, self._arrays.missed) for part, put in self._laws):
                 return None
             self._arrays.missed[0] = 0
-        return acting.exert_address(), self._arrays._replace(memory=own)
+        return self._exert, self._arrays._replace(memory=own)
 
     @property
     def missed(self) -> bool:
         """Whether an element has gone another way than the record of its law, or has no record yet."""
         return bool(self._arrays.missed[0])
+
+
+def _frames(t: Topology, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bodies of frames, and their poses there."""
+    return t.unit[frames].astype(int), t.offset_o[frames], t.offset_U[frames]
 
 
 def _of_kernel(g: Group) -> _Alike:
@@ -130,10 +165,7 @@ def _of_kernel(g: Group) -> _Alike:
     return _Alike(g.frames, g.parameters, g.cls.memory_size, len(g.cls.parts), acting.ENERGIES_AND_DAMPERS, kernels)
 
 
-def _of_law(part: LawPart, first_rows: np.ndarray | None = None) -> _Alike:
-    numbers = [np.zeros(len(part.frames))]  # addresses come later
-    if first_rows is not None:
-        kernels = acting.row_addresses(by_record.rows_by_record, None)
-        return _Alike(part.frames, np.stack([*numbers, first_rows], axis=1), 0, part.rows, acting.ROWS, kernels)
+def _of_law(part: LawPart) -> _Alike:
     both = (by_record.energy_by_record, None) if part.law == "energy" else (None, by_record.drag_by_record)
-    return _Alike(part.frames, np.stack(numbers, axis=1), 0, 1, part.kind, acting.kernel_addresses(*both, None))
+    addresses = np.zeros((len(part.frames), 1))  # which come later
+    return _Alike(part.frames, addresses, 0, 1, part.kind, acting.kernel_addresses(*both, None))

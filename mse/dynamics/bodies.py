@@ -19,11 +19,11 @@ from ..kernels.multibody import Model, Work
 from ..model.configuration import State
 from ..model.joint_assembly import CLOSED, OPEN
 from .accelerations import Equations
-from .acting import NOTHING_ACTS, ActingElements, pushes
+from .acting import NOTHING_ACTS, ActingElements, Rows, pushes
 from .body_models import Shares, model_of
 from .charts import JointsOpen, Settled, StepFailed, displaced, open_at
 from .moments import Moment
-from .seats import LAW, LINE, Seat, drives_of, measure_pushed
+from .seats import GEAR, LAW, LINE, Seat, drives_of, gears_of, measure_pushed
 
 # Pivots of rows relative to those of rows alone, below which rows depend on others, and of bodies relative to their terms, below
 # which they have no mass.  With a tenth and ten times of each tests/dynamics/test_bodies.py passes.
@@ -72,13 +72,19 @@ class Bodies:
         """Whether elements act by kernels of their own."""
         return bool(self.shares.actors)
 
+    @property
+    def lawful(self) -> bool:
+        """Whether laws or gears hold something."""
+        return bool(self.shares.laws or self.shares.gears)
+
     @cached_property
     def elements(self) -> ActingElements | None:
         """Elements that act, None if none do; their kernels are compiled when they are asked for."""
-        if not self.acting:
+        if not (self.acting or self.lawful):
             return None
-        seats = self.model.joints[: len(self.holding)][[seat.code == LAW for seat in self.holding]]
-        return ActingElements(self.equations, self.shares.actors, self.work, seats[:, [0, 1, 6]])
+        seats = self.model.joints[: len(self.holding)][[seat.code in (LAW, GEAR) for seat in self.holding]]
+        rows = Rows(self.shares.laws, *gears_of(self.shares, self.holding, self.measuring))
+        return ActingElements(self.equations, self.shares.actors, rows, seats[:, [0, 1, 6]])
 
     @cached_property
     def _places(self) -> dict[str, tuple[np.ndarray, tuple[int, int]]]:

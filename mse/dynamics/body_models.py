@@ -22,7 +22,7 @@ from .acting import Actors, acts, pushes
 from .elimination import eliminated
 from .inertia import GroupInertia
 from .law_elements import LawPart, exerted_by, held_by, rolled_by
-from .seats import GEAR, LAW, LINE, SQUARE, Seat, gears_of, is_gear, measure_pushed, on_two, seats_of, springs_on
+from .seats import GEAR, LAW, LINE, SQUARE, Seat, is_gear, measure_pushed, on_two, seats_of, springs_on
 
 WHOLE = 12, 13, 14  # those of what holds a displacement along the axes of the world
 
@@ -57,6 +57,7 @@ class Shares(NamedTuple):
 
     own: list[Group]
     gears: list[Group]
+    laws: list[LawPart]
     actors: Actors
     groups: list[Group]
     parts: list[GroupInertia]
@@ -95,8 +96,8 @@ class Shares(NamedTuple):
         compiled = not (groups or parts) and all(_is_compiled(paths, *one) for one in given.values())
         inputs = given if compiled else {}
         pushing = {el.path: el for el, _ in inputs.values() if pushes(el)}
-        actors = Actors(acting, [*pushing.values()], laws, rows)
-        return cls(own, gears, actors, groups, parts, bool(given) and not compiled, inputs)
+        actors = Actors(acting, [*pushing.values()], laws)
+        return cls(own, gears, rows, actors, groups, parts, bool(given) and not compiled, inputs)
 
     @property
     def in_python(self) -> bool:
@@ -188,7 +189,6 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
         factors[row, scalars],
         held,
         np.array([(*s.spring, 0.0) for s in measuring]).reshape(-1, 5),
-        *gears_of(shares, holding, measuring),
         np.hstack([found.fronts, found.parent[:, None]]),
         np.stack([found.numbers, found.inside], axis=1),
     )
@@ -197,7 +197,7 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
 def _weights_of_laws(equations: Equations, shares: Shares, own: np.ndarray) -> np.ndarray:
     """The same for rows of laws and of gears, from their slopes at the initial poses."""
     at = Evaluation.initial(equations.assembly).configuration
-    slopes = [(part.frames, part.slopes(at)) for part in shares.actors.rows]
+    slopes = [(part.frames, part.slopes(at)) for part in shares.laws]
     slopes += [(g.frames, g.constrain(at, np.ones((len(g.frames), 1)), 1)[1]) for g in shares.gears]
     return np.concatenate([1.0 / _yielding(equations, at, own, *one) for one in slopes])
 

@@ -8,7 +8,6 @@ from types import ModuleType
 import numpy as np
 
 from ..kernels import ahead, implicit_loops, implicit_steps, implicit_trees, multibody
-from ..kernels.acting import exert_address
 from ..kernels.by_address import InMemory
 from ..kernels.implicit_steps import Own, Radau, Stages
 from ..kernels.steps import Passed, Sampled
@@ -102,7 +101,6 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
     kind = kernels_of(bodies, nodes is not None, implicit=True)
     ahead.compile_steps_ahead(kind)
     # what acts is compiled here, with what exerts its forces, while another process compiles the steps
-    if bodies.elements is not None:
-        exert_address()
+    _ = bodies.elements
     ahead.wait_for_steps(kind)
     return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)

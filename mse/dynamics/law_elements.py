@@ -13,7 +13,7 @@ import numpy as np
 from ..elements.law_record import Law, Shape
 from ..elements.recorded_laws import Together
 from ..kernels import by_record
-from ..kernels.acting import DRIVING, ENERGIES_AND_DAMPERS, ROWS, STORING
+from ..kernels.acting import DRIVING, ENERGIES_AND_DAMPERS, STORING
 from ..kernels.by_address import InMemory
 from ..model.configuration import Configuration
 from ..model.groups import Group
@@ -34,8 +34,8 @@ class LawPart:
             "resisted": (velocities, 1, -1, 0, ENERGIES_AND_DAMPERS),
             "power": (velocities + size, 0, 1, 0, DRIVING),
             "forces": (gravity, 0, 1, 0, STORING if conservative else DRIVING),
-            "held": (velocities, 0, 1, 0, ROWS),
-            "rolled": (velocities, 0, 0, 0, ROWS),
+            "held": (velocities, 0, 1, 0, -1),
+            "rolled": (velocities, 0, 0, 0, -1),
         }[law]
         self.law, self.frames, self._together, self._form = law, frames, together, tuple(form)
         self._programs: dict[Law, tuple] = {}

@@ -138,7 +138,7 @@ def seats_of(equations: Equations, shares: Shares) -> tuple[list[Seat], list[Sea
 def _seats_of_laws(t: Topology, shares: Shares) -> tuple[list[Seat], list[Seat]]:
     """Laws and gears that hold, and what gears measure."""
     holding, measuring = [], []
-    for part in shares.actors.rows:
+    for part in shares.laws:
         rows = [(np.zeros(15), 0.0)] * part.rows
         holding += [Seat(_two(t.unit[own]), np.zeros((2, 4, 3)), rows, (-1, -1), -1, (), LAW) for own in part.frames]
     for g in shares.gears:
@@ -155,7 +155,7 @@ def _seats_of_laws(t: Topology, shares: Shares) -> tuple[list[Seat], list[Seat]]
 
 
 def gears_of(shares: Shares, holding: list[Seat], measuring: list[Seat]) -> tuple[np.ndarray, np.ndarray]:
-    """Terms (T, 4) of gears, and ratios (T,), see :class:`mse.kernels.multibody.Model`."""
+    """Terms (T, 4) of gears, and ratios (T,), see :class:`.Held`."""
     of = {g.number: g for g in shares.gears}
     firsts = np.cumsum([0, *(len(seat.rows) for seat in holding)]).tolist()
     at = {

@@ -160,7 +160,7 @@ class OfTree(CompiledSteps):
 
 def nodes_of(bodies: Bodies) -> Nodes | None:
     """None for a system that is no tree, or on which more acts than gravity and springs and dampers of joints or lines."""
-    if not bodies.alone or bodies.acting:
+    if not bodies.alone or bodies.acting or bodies.lawful:
         return None
     nodes = Nodes(bodies)
     return nodes if nodes.found else None

@@ -13,11 +13,10 @@ import numpy as np
 from .by_address import address, done
 from .jit import bare_part, kept
 
-# what exert() is asked for, and what it answers
-FORCES, FOLLOWING, HOLDING = 0, 1, 2
-DONE, BROKEN = 0, 3
-# what groups are
-ENERGIES_AND_DAMPERS, DRIVING, STORING, ROWS = range(4)
+# what exert() is asked for; of numpy, since numba would compile a part once for each of Python's (jit.py)
+FORCES, FOLLOWING = np.bool_(False), np.bool_(True)
+DONE, BROKEN = 0, 3  # what it answers
+ENERGIES_AND_DAMPERS, DRIVING, STORING = range(3)  # what groups are
 
 
 class Acting(NamedTuple):
@@ -28,12 +27,10 @@ class Acting(NamedTuple):
     follows memories, 0 for none.  Of all elements one after the other there are ``parameters`` and ``memory``, and of all frames
     ``bodies`` (F,) and ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3).
     What a group is decides how powers count: of ENERGIES and DAMPERS the latter's, of DRIVING forces all, and of STORING ones,
-    which have an energy, none.  Kernels of ROWS give rows of constraints, as many as they have parts; there the second parameter
-    is the number of the first row, and ``sides`` (F,) tell for which body of its joint a frame counts, -1 for the ground.
-    ``missed`` (1,) is not 0 where an element found that its kernel is not its law.
+    which have an energy, none.  ``missed`` (1,) is not 0 where an element found that its kernel is not its law.
+    ``hold`` is the address of :func:`.holding.hold`, and ``held`` that of what it works on, 0 where no element has rows.
     The rest is room: poses and velocities of frames, energies (F,) at most, gradients and forces of dampers (6 F,), a stiffness
-    of no size, ``total`` (n + 2,), what kernels of rows give, and ``value`` (R,), ``bend`` (R,) and ``slope`` (R, 12) of all
-    rows, or of no rows.
+    of no size, and ``total`` (n + 2,).
     """
 
     groups: np.ndarray
@@ -43,8 +40,9 @@ class Acting(NamedTuple):
     bodies: np.ndarray
     offset_o: np.ndarray
     offset_U: np.ndarray
-    sides: np.ndarray
     missed: np.ndarray
+    hold: int
+    held: int
     o: np.ndarray
     u: np.ndarray
     velocity: np.ndarray
@@ -53,14 +51,10 @@ class Acting(NamedTuple):
     drag: np.ndarray
     stiffness: np.ndarray
     total: np.ndarray
-    rows: np.ndarray
-    value: np.ndarray
-    bend: np.ndarray
-    slope: np.ndarray
 
 
 @bare_part
-def _place(acting, o, u):
+def put_frames(acting, o, u):
     """Poses of the frames of elements on bodies at o (b + 1, 3), u (b + 1, 3, 3)."""
     for f in range(acting.bodies.shape[0]):
         b, at, turn = acting.bodies[f], acting.offset_o[f], acting.offset_U[f]
@@ -72,7 +66,7 @@ def _place(acting, o, u):
 
 
 @bare_part
-def _move(acting, o, motion):
+def put_velocities(acting, o, motion):
     """Velocities of the frames of elements on bodies with reference points o (b + 1, 3) and velocities (b + 1, 6)."""
     for f in range(acting.bodies.shape[0]):
         b = acting.bodies[f]
@@ -102,44 +96,18 @@ def _add_up(acting, f, per_element, many, e, o, kind):
                 total[6 * b - 3 + i] += x[3 + i] + arm * x[h] - other * x[j]
 
 
-@bare_part
-def _put_held(acting, f, rows, first, o, motion):
-    """Rows (m, 2 + 6 F) of one element by its frames, from number f on, as rows by bodies, from the number ``first`` on."""
-    for r in range(rows.shape[0]):
-        slope, bend = acting.slope[first + r], rows[r, 1]
-        for i in range(12):
-            slope[i] = 0.0
-        for k in range((rows.shape[1] - 2) // 6):
-            side, b = acting.sides[f + k], acting.bodies[f + k]
-            if side >= 0:
-                g, v, at, own = (
-                    rows[r, 2 + 6 * k : 8 + 6 * k],
-                    acting.velocity[6 * (f + k) :],
-                    acting.o[f + k],
-                    motion[b],
-                )
-                for i in range(3):
-                    j, h = (i + 1) % 3, (i + 2) % 3
-                    slope[6 * side + i] += g[i]
-                    slope[6 * side + 3 + i] += g[3 + i] + (at[j] - o[b, j]) * g[h] - (at[h] - o[b, h]) * g[j]
-                    # what turns is accelerated towards the reference point of its body
-                    bend += g[i] * (own[3 + j] * (v[h] - own[h]) - own[3 + h] * (v[j] - own[j]))
-        acting.value[first + r], acting.bend[first + r] = rows[r, 0], bend
-
-
 @kept(no_cpython_wrapper=True)
-def exert(acting, gravity, o, u, motion, extra, asked):
+def exert(acting, gravity, o, u, motion, extra, following):
     """Put forces of elements and ``extra`` ones, and powers of both, into the total (n + 2,), at poses and a ``motion``.
 
-    Poses are o (b + 1, 3), u (b + 1, 3, 3), and velocities (b + 1, 6).  If it is ``asked`` for FOLLOWING, no force is found:
-    angles and turns that elements remember are brought to these poses, from poses less than half a turn away.  If it is asked
-    for HOLDING, rows of constraints are found instead.  The answer is DONE, or BROKEN where an element missed its law.
+    Poses are o (b + 1, 3), u (b + 1, 3, 3), and velocities (b + 1, 6).  For ``following``, no force is found: angles and
+    turns that elements remember are brought to these poses, from poses less than half a turn away.  The answer is DONE, or
+    BROKEN where an element missed its law.
     """
     e, f, p, m = 0, 0, 0, 0
-    _place(acting, o, u)
-    if asked != FOLLOWING:
-        _move(acting, o, motion)
-    if asked == FORCES:
+    put_frames(acting, o, u)
+    if not following:
+        put_velocities(acting, o, motion)
         for i in range(extra.shape[0]):
             acting.total[i] = extra[i]
         for i in range(acting.drag.shape[0]):
@@ -152,16 +120,10 @@ def exert(acting, gravity, o, u, motion, extra, asked):
         memory = acting.memory[m : m + count * remembered].reshape((count, remembered))
         given = own, acting.o[f : f + many].reshape((count, frames, 3)), turns, memory
         velocity = acting.velocity[6 * f : 6 * (f + many)].reshape(flat)
-        if asked == FOLLOWING:
+        if following:
             if acting.kernels[g, 2] != 0:
                 done(acting.kernels[g, 2], (own, turns, memory))
-        elif kind == ROWS:
-            if asked == HOLDING:
-                rows = acting.rows[: count * parts * (2 + 6 * frames)].reshape((count, parts, 2 + 6 * frames))
-                done(acting.kernels[g, 0], (*given, velocity, rows))
-                for k in range(count):
-                    _put_held(acting, f + k * frames, rows[k], np.int64(own[k, 1]), o, motion)
-        elif asked == FORCES:
+        else:
             gradient, stiffness = acting.gradient[6 * f : 6 * (f + many)], (count, parts, 0, 0)
             out = acting.energy[e : e + count], gradient.reshape(flat), acting.stiffness.reshape(stiffness)
             if acting.kernels[g, 0] != 0:
@@ -178,8 +140,7 @@ def acting_arguments() -> Acting:
     """No elements, of the right types to compile what has some."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     numbers, pairs = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int)
-    own = pairs, pairs, row, row, numbers, table, stack, numbers, numbers
-    return Acting(*own, table, stack, *[row] * 9, table)
+    return Acting(pairs, pairs, row, row, numbers, table, stack, numbers, 0, 0, table, stack, *[row] * 6)
 
 
 @lru_cache
@@ -197,15 +158,7 @@ def kernel_addresses(kernel, damping, followed) -> tuple[int, int, int]:
 def exert_arguments() -> tuple:
     """Arguments of :func:`exert` of the right types, to compile it."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
-    return acting_arguments(), row, table, stack, table, row, 0
-
-
-@lru_cache
-def row_addresses(kernel, followed) -> tuple[int, int, int]:
-    """The same of a kernel of rows, which damps nothing."""
-    table, stack, blocks = (np.zeros((0,) * axes) for axes in range(2, 5))
-    follows = address(followed, (table, blocks, table)) if followed is not None else 0
-    return address(kernel, (table, stack, blocks, table, table, stack)), 0, follows
+    return acting_arguments(), row, table, stack, table, row, False
 
 
 @lru_cache

@@ -17,6 +17,7 @@ _SUBJECTS = {
     "factor": "factorization",
     "frames": "assembly",
     "fronts": "elimination",
+    "holding": "large motions",
     "implicit_loops": "large motions",
     "implicit_steps": "large motions",
     "implicit_trees": "large motions",

@@ -43,8 +43,6 @@ class Model(NamedTuple):
     ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row, and where a motion is prescribed along it,
     ``held[r, 3]`` and ``held[r, 4]`` are its rate and acceleration.  A spring of two rows acts on the angle whose sine
     and cosine they are, one of a row without scalars on the distance of both places.
-    ``gears`` (T, 4) have the row of a gear, the number of a joint that measures, and for which body of the row each of its
-    bodies counts, -1 for the ground; ``ratios`` (T,) by how much.
     ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and
     their columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of
     unknowns, bodies first, and the places in the front that takes what is left.
@@ -59,8 +57,6 @@ class Model(NamedTuple):
     factors: np.ndarray
     held: np.ndarray
     springs: np.ndarray
-    gears: np.ndarray
-    ratios: np.ndarray
     fronts: np.ndarray
     columns: np.ndarray
 
@@ -314,7 +310,7 @@ def run(
                 return answer
         rounds, least, moving = 0, 1.0, settling or (restoring and s > 0)
         while True:
-            answer = put_all_rows(model, work, memory, exert, acting, extra)
+            answer = put_all_rows(model, work, memory, acting)
             if answer != GOOD:
                 return answer
             if settling:
@@ -362,7 +358,7 @@ def run(
                     y[n + 6 * b - 6 + c] = work.motion[b, c]
             return GOOD
         if moving:
-            answer = put_all_rows(model, work, memory, exert, acting, extra)
+            answer = put_all_rows(model, work, memory, acting)
             if answer != GOOD:
                 return answer
         for r in range(rows):
@@ -401,7 +397,7 @@ def run_arguments() -> tuple:
     """Arguments of :func:`run` of the right types, to compile it."""
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
     numbers, pairs = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int)
-    model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, row, pairs, pairs)
+    model = Model(row, table, pairs, blocks, numbers, numbers, row, table, table, pairs, pairs)
     work = Work(table, stack, table, table, table, row, row, table, row, row, row, row, row, table)
     independent = np.zeros(0, dtype=bool)
     start = model, work, 0, 0, acting_arguments(), table, stack, row, row, independent

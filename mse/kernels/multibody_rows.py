@@ -1,13 +1,13 @@
 """Rows of constraints on rigid bodies: values, slopes and bends ``v'(d2g)v``, for :mod:`mse.kernels.multibody`.
 
-Rows of joints are sums of scalars.  A gear adds up what joints measure.  Other elements give rows by kernels of their own.
+Rows of joints are sums of scalars.  Those of all other elements come from :mod:`.holding`, by its address.
 """
 
 from __future__ import annotations
 
 from math import atan2, sqrt
 
-from .acting import DONE, HOLDING
+from .acting import DONE
 from .by_address import called
 from .jit import bare_part
 from .rotations import TURN, WHOLE
@@ -104,44 +104,7 @@ def put_angles(model, work, before, after):
 
 
 @bare_part
-def _put_gears(model, work, memory):
-    """Rows of gears, from what joints measure; ``memory`` (K,) has angles before, as the joints that measure are numbered."""
-    holding, small = model.joints.shape[0] - model.springs.shape[0], work.small[:2]
-    for k in range(model.gears.shape[0]):
-        row = model.gears[k, 0]
-        work.value[row], work.bend[row] = model.held[row, 0], 0.0
-        for i in range(12):
-            work.slope[row, i] = 0.0
-    for k in range(model.gears.shape[0]):
-        row, measure, ratio = model.gears[k, 0], model.gears[k, 1], model.ratios[k]
-        first, last = model.joints[holding + measure, 6], model.joints[holding + measure, 7] - 1
-        value, bend, by_sine, by_cosine = work.value[first], work.bend[first], 1.0, 0.0
-        if last > first:  # the rates of both are those of an angle
-            u, t = value, work.value[last]
-            square, small[0, 0], small[1, 0] = u * u + t * t, 0.0, 0.0
-            for i in range(12):
-                speed = work.motion[model.joints[holding + measure, i // 6], i % 6]
-                small[0, 0] += work.slope[first, i] * speed
-                small[1, 0] += work.slope[last, i] * speed
-            by_sine, by_cosine = t / square, -u / square
-            rate = by_sine * small[0, 0] + by_cosine * small[1, 0]
-            bend = by_sine * bend + by_cosine * work.bend[last]
-            bend -= 2.0 * rate * (u * small[0, 0] + t * small[1, 0]) / square
-            value = angle_near(u, t, memory[measure])
-        work.value[row] += ratio * value
-        work.bend[row] += ratio * bend
-        for i in range(12):
-            side = model.gears[k, 2 + i // 6]
-            if side >= 0:
-                slope = by_sine * work.slope[first, i] + by_cosine * work.slope[last, i]
-                work.slope[row, 6 * side + i % 6] += ratio * slope
-
-
-@bare_part
-def put_all_rows(model, work, memory, exert, acting, extra):
-    """Values, slopes and bends of all rows, also of gears and of laws; DONE, or what exert() answers."""
+def put_all_rows(model, work, memory, acting):
+    """Values, slopes and bends of all rows, also of gears and of laws; DONE, or what :func:`.holding.hold` answers."""
     _put_rows(model, work)
-    _put_gears(model, work, memory)
-    if acting.value.shape[0] == 0:
-        return DONE
-    return called(exert, (acting, model.gravity, work.o, work.u, work.motion, extra, HOLDING))
+    return DONE if acting.hold == 0 else called(acting.hold, (acting.held, model, work, memory))
