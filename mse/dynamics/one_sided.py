@@ -43,8 +43,8 @@ def wrong_ways(
     ):
         if groups:
             values = np.array([force(equations, groups, m) for m in samples])
-            least = rtol * np.nanmax(np.abs(values), initial=0.0)  # below it signs are errors of steps
-            for el, own in zip((el for g in groups for el in g.elements), values.T, strict=True):
+            least = rtol * np.nanmax(values[:, -1], initial=0.0)  # below it signs are errors of steps
+            for el, own in zip((el for g in groups for el in g.elements), values[:, :-1].T, strict=True):
                 if spans := intervals(times, own > least):
                     notes.append(f"{el.path} {words.format(own.max(), spans)}")
     return notes
@@ -79,7 +79,7 @@ def half_turns(equations: Equations, samples: Sequence[Moment], begins: Sequence
 
 
 def _pushes(equations: Equations, groups: Sequence[Group], moment: Moment) -> list[float]:
-    """Forces (N) by which both ends of elements are pushed apart along the line between their origins."""
+    """Forces (N) by which both ends of elements are pushed apart along the line between their origins; the largest one last."""
     at = equations.evaluation(moment.state, moment.time).configuration
     found: list[float] = []
     for g in groups:
@@ -87,11 +87,15 @@ def _pushes(equations: Equations, groups: Sequence[Group], moment: Moment) -> li
         distance = np.sqrt(np.einsum("ea,ea->e", line, line))
         pulled = np.einsum("ea,ea->e", g.evaluate(at, 1)[1][:, :3], line)
         found += (pulled / np.where(distance > 0.0, distance, 1.0)).tolist()
-    return found
+    return [*found, max(map(abs, found))]
 
 
 def _pulls(left: Callable | None, equations: Equations, groups: Sequence[Group], moment: Moment) -> list[float]:
-    """Multipliers of the first constraints of elements, the gaps that they close: forces (N) that keep these from opening."""
+    """Multipliers of the first constraints of elements, the gaps that they close: forces (N) that keep these from opening.
+
+    The largest multiplier of all constraints comes last: wheels may carry nothing but its rounding.
+    """
     e, known = equations, None if left is None else left(moment)
     multipliers = e.holding(e.evaluation(moment.state, moment.time), moment.v, moment.time, known)
-    return [x for g in groups for x in multipliers[e.assembly.constraint_rows(g)[:, 0]].tolist()]
+    found = [x for g in groups for x in multipliers[e.assembly.constraint_rows(g)[:, 0]].tolist()]
+    return [*found, float(np.abs(multipliers).max())]

@@ -63,6 +63,18 @@ def test_a_wheel_that_is_pressed_is_not():
     assert pulled_ball(0.05).notes == ()
 
 
+def test_a_wheel_that_carries_nothing_but_rounding_is_not():
+    """A ball on a slope along which all its weight pulls: it rolls by a friction of 2/7 of that, and presses on nothing."""
+    slope = Pose.rotation((0.3, 0.7, -0.2))
+    s = mse.MSystem("rolling", gravity=tuple(-9.81 * slope.U[:, 0]))
+    ball = s.add(mse.RigidBody("ball", mass=1.0, inertia=0.1, at=slope @ Pose.dz(0.5)))
+    s.add(mse.RollingSphere("sphere", radius=0.5), between=(ball, s.ground @ slope))
+    motion = s.simulate(duration=1.0, dt=0.05, initial={"ball'": (*(0.5 * slope.U[:, 1]), *-slope.U[:, 0])})
+    friction = motion.at(0.5).reactions["sphere"]
+    assert np.abs(friction).max() > 1.0 and 0.0 < np.abs(friction).min() < 1e-12
+    assert motion.notes == ()
+
+
 @pytest.mark.parametrize(("rate", "noted"), [(5.4, True), (1.0, False)])
 def test_springs_that_reverse_at_half_a_turn_are_noted(rate, noted):
     s = mse.MSystem("turning", gravity=(0, 0, 0))
