@@ -167,7 +167,8 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
     points = _points(equations, shares, own, seats)
     # nothing turns points, so inertia that is the same about all axes changes no motion; without any, elimination fails
     own[points, 4:] += own[points, :1] * equations.measure.size**2 * np.eye(3).ravel()
-    found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1])
+    jointed = sum(s.code not in (LAW, GEAR) for s in holding)  # which come first
+    found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1], jointed)
     front_of = np.zeros(bodies + 1, dtype=int)
     front_of[found.fronts[:, 0]] = np.arange(bodies)
     in_front = np.vstack([found.of_joint, np.pad(front_of[pairs[len(holding) :]], [(0, 0), (0, 2)])])
@@ -175,7 +176,7 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
     held[:, 0] = [constant for _, constant in rows]
     count = first[len(holding)]
     held[:count, 1] = _weights(own, pairs[: len(holding)], places[:, :, 0], first[: len(holding) + 1], factors[:count])
-    if any(s.code in (LAW, GEAR) for s in holding):
+    if jointed < len(holding):
         weights = _weights_of_laws(equations, shares, own)
         held[count - len(weights) : count, 1] = weights
     held[:count, 2] = np.repeat(found.tree, np.diff(first)[: len(holding)])

@@ -24,17 +24,19 @@ class Fronts(NamedTuple):
     room: int
 
 
-def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray) -> Fronts:
+def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray, jointed: int) -> Fronts:
     """The fronts of so many bodies, numbered from 1, on joints between two of them or the ground (E, 2), 0.
 
-    Rows of joint e are numbered from ``first_row[e]`` to ``first_row[e + 1]``.
+    Rows of joint e are numbered from ``first_row[e]`` to ``first_row[e + 1]``.  The first ``jointed`` are joints: their rows hold
+    nothing when both bodies move as one.  All others may, as gears do.
     """
-    hangs_on, order = spanned(bodies, joints)
+    hangs_on, order = spanned(bodies, joints[:jointed])
     tree = np.zeros(len(joints), dtype=bool)
     tree[[e for e in hangs_on.values() if e >= 0]] = True
     ends = [sorted({int(b) for b in pair if b}) for pair in joints]
     # nodes: bodies by their numbers, rows that close loops by -1 - e
-    cycles = _cycles(order, {-1 - e: joints[e].tolist() for e in np.flatnonzero(~tree).tolist()})
+    closing = {-1 - e: joints[e].tolist() for e in np.flatnonzero(~tree).tolist()}
+    cycles = _cycles(order, closing, {-1 - e for e in range(jointed, len(joints))})
     around: dict[int, set[int]] = {b: set() for b in range(1, bodies + 1)}
     for e, own in enumerate(ends):
         closing = set() if tree[e] else {-1 - e}
@@ -80,17 +82,22 @@ def spanned(bodies: int, joints: np.ndarray) -> tuple[dict[int, int], dict[int, 
     return hangs_on, carrier
 
 
-def _cycles(carrier: dict[int, int], closing: dict[int, list[int]]) -> dict[int, set[int]]:
+def _cycles(carrier: dict[int, int], closing: dict[int, list[int]], whole: set[int]) -> dict[int, set[int]]:
     """The bodies on the way between two on a tree, with both, but without the one that carries all others.
 
     A row between both moves none of the rest: its pivot vanishes only if it depends on rows before it.  If one of these bodies
-    were left, the row might hold it, and its pivot would vanish all the same.
+    were left, the row might hold it, and its pivot would vanish all the same.  Rows that are ``whole`` move all that carries
+    their bodies, down to the ground.
     """
     depth, found = {0: 0}, {}
     for b, below in carrier.items():  # from the ground on
         depth[b] = depth[below] + 1
     for n, (one, two) in closing.items():
         found[n] = set()
+        for b in (one, two) if n in whole else ():
+            while b:
+                found[n].add(b)
+                b = carrier[b]
         while one != two:
             one, two = (one, two) if depth[one] >= depth[two] else (two, one)
             found[n].add(one)

@@ -43,11 +43,19 @@ def wrong_ways(
     ):
         if groups:
             values = np.array([force(equations, groups, m) for m in samples])
-            least = rtol * np.nanmax(values[:, -1], initial=0.0)  # below it signs are errors of steps
+            # below it signs are errors of steps, and rounding
+            least = rtol * np.nanmax(values[:, -1], initial=_weight(equations, samples[0]))
             for el, own in zip((el for g in groups for el in g.elements), values[:, :-1].T, strict=True):
                 if spans := intervals(times, own > least):
                     notes.append(f"{el.path} {words.format(own.max(), spans)}")
     return notes
+
+
+def _weight(equations: Equations, moment: Moment) -> float:
+    """The weight of all bodies (N)."""
+    mass = equations.mass(equations.evaluation(moment.state, moment.time)).diagonal()
+    of_bodies = mass[: 6 * (equations.assembly.bodies - 1) : 6].sum()
+    return float(of_bodies * np.linalg.norm(equations.topology.gravity))
 
 
 def half_turns(equations: Equations, samples: Sequence[Moment], begins: Sequence[Moment]) -> list[str]:

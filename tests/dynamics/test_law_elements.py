@@ -18,6 +18,14 @@ def bodies_of(system):
     return Bodies.of(Equations(*prepared(system, None)))
 
 
+@pytest.fixture
+def in_numpy(monkeypatch):
+    """The states at which steps begin that numpy makes."""
+    begins, chart = [], explicit.Chart
+    monkeypatch.setattr(explicit, "Chart", lambda *of: (begins.append(of[1]), chart(*of))[1])
+    return begins
+
+
 def test_a_gear_couples_angles_through_many_turns():
     """``1.5 a - 0.7 b = 0.1``, with ratios that no number of whole turns has in common."""
     system = geared((1.5, -0.7), offset=0.1)
@@ -38,12 +46,18 @@ def test_wheels_in_mesh_are_a_pendulum_with_the_inertia_of_both():
     np.testing.assert_allclose(motion["arm_hinge.angle"], np.cos(np.sqrt(10.0 / 0.125) * motion.time), atol=1e-7)
 
 
-@pytest.fixture
-def in_numpy(monkeypatch):
-    """The states at which steps begin that numpy makes."""
-    begins, chart = [], explicit.Chart
-    monkeypatch.setattr(explicit, "Chart", lambda *of: (begins.append(of[1]), chart(*of))[1])
-    return begins
+def test_two_gears_lock_two_slides_that_carry_each_other(in_numpy):
+    """Each holds the lower slide, too, so that none depends on the other."""
+    system = mse.MSystem("locked", gravity=(0, 0, -9.81))
+    low, high = (system.add(mse.RigidBody(name, mass=1.0, inertia=0.1)) for name in ("low", "high"))
+    system.add(mse.Prismatic("slide1"), between=(low, system.ground))
+    system.add(mse.Prismatic("slide2", axis=(0.3, 0.2, 1.0)), between=(high, low))
+    for name, ratio in (("gear1", -2.0), ("gear2", 0.5)):
+        system.add(mse.Gear(name, joints={"slide1": 1.0, "slide2": ratio}))
+    motion = system.simulate(duration=1.0, dt=0.1)
+    assert not in_numpy
+    for name in ("slide1", "slide2"):
+        np.testing.assert_allclose(motion[f"{name}.displacement"], 0.0, atol=1e-12)
 
 
 def test_numpy_makes_the_steps_in_which_a_law_goes_another_way(in_numpy, monkeypatch):

@@ -64,7 +64,7 @@ def test_a_wheel_that_is_pressed_is_not():
 
 
 def test_a_wheel_that_carries_nothing_but_rounding_is_not():
-    """A ball on a slope along which all its weight pulls: it rolls by a friction of 2/7 of that, and presses on nothing."""
+    """A ball on a slope along which all its weight pulls, and one on a plate that falls as it does."""
     slope = Pose.rotation((0.3, 0.7, -0.2))
     s = mse.MSystem("rolling", gravity=tuple(-9.81 * slope.U[:, 0]))
     ball = s.add(mse.RigidBody("ball", mass=1.0, inertia=0.1, at=slope @ Pose.dz(0.5)))
@@ -73,6 +73,14 @@ def test_a_wheel_that_carries_nothing_but_rounding_is_not():
     friction = motion.at(0.5).reactions["sphere"]
     assert np.abs(friction).max() > 1.0 and 0.0 < np.abs(friction).min() < 1e-12
     assert motion.notes == ()
+    s = mse.MSystem("falling", gravity=(0, 0, -9.81))
+    ball, plate = (
+        s.add(mse.RigidBody(k, mass=1.0, inertia=0.1, at=slope @ Pose.dz(z)))
+        for k, z in (("ball", 0.5), ("plate", 0.0))
+    )
+    s.add(mse.RollingSphere("sphere", radius=0.5), between=(ball, plate))
+    s.add(mse.Joint("free", free=("x", "y", "z", "ax", "ay", "az")), between=(plate, s.ground))
+    assert s.simulate(duration=1.0, dt=0.05).notes == ()
 
 
 @pytest.mark.parametrize(("rate", "noted"), [(5.4, True), (1.0, False)])
