@@ -89,10 +89,8 @@ class ActingElements:
             kernels = acting.kernel_addresses(springs.push, None, None)
             found.append(_Alike(frames, pushed, 0, 1, acting.DRIVING, kernels))
         found += map(_of_law, actors.forces)
-        frames, parameters = (
-            np.concatenate([np.zeros(0, dtype=int), *(x.ravel() for x in own)])
-            for own in ([k.frames for k in found], [k.parameters for k in found])
-        )
+        frames = np.concatenate([np.zeros(0, dtype=int), *(k.frames.ravel() for k in found)])
+        parameters = np.concatenate([np.zeros(0), *(k.parameters.ravel() for k in found)])
         pieces = np.split(parameters, np.cumsum([k.parameters.size for k in found])[:-1]) if found else []
         own = [x.reshape(k.parameters.shape) for x, k in zip(pieces, found, strict=True)]
         self.inputs = own[len(actors.groups)][:, :6] if actors.pushing else np.zeros((0, 6))
@@ -100,15 +98,11 @@ class ActingElements:
         first = len(found) - len(actors.forces)
         self._laws = [(part, x[:, 0]) for part, x in zip(actors.forces, own[first:], strict=True)]
         missed = np.array([len(actors.forces) + len(rows.laws)])
-        self._held, hold = None, (0, 0)
-        if rows:
-            self._held = InMemory(self._rows(rows, seats, missed))
-            hold = hold_address(), self._held.at
-        self._exert = acting.exert_address() if found else 0
+        self._acts, self._held = bool(found), InMemory(self._rows(rows, seats, missed)) if rows else None
         self._arrays = Acting(
             np.array([k.numbers for k in found], dtype=int).reshape(-1, 6),
-            np.array([k.kernels for k in found]).reshape(-1, 3), parameters, np.zeros(0),
-            *_frames(t, frames), missed, *hold, np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3)),
+            np.array([k.kernels for k in found]) if found else np.zeros((0, 3), dtype=int), parameters, np.zeros(0),
+            *_frames(t, frames), missed, 0, 0, np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3)),
             np.zeros(6 * len(frames)), np.zeros(len(frames)), np.zeros(6 * len(frames)), np.zeros(6 * len(frames)), np.zeros(0),
             np.zeros(equations.size + 2),
         )  # fmt: skip
@@ -146,7 +140,8 @@ class ActingElements:
             if not all(part.serve(at, velocities, put, self._arrays.missed) for part, put in self._laws):
                 return None
             self._arrays.missed[0] = 0
-        return self._exert, self._arrays._replace(memory=own)
+        hold, held = (0, 0) if self._held is None else (hold_address(), self._held.at)
+        return acting.exert_address() if self._acts else 0, self._arrays._replace(memory=own, hold=hold, held=held)
 
     @property
     def missed(self) -> bool:

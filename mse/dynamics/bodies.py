@@ -62,9 +62,12 @@ class Bodies:
         self._error: BaseException | None = None  # in Python while compiled code asked for forces
 
     @classmethod
-    def of(cls, equations: Equations) -> Bodies | None:
-        """None for a system that has not only rigid bodies on joints, or whose rotation vectors are driven."""
-        found = model_of(equations)
+    def of(cls, equations: Equations, early: bool = False) -> Bodies | None:
+        """None for a system that has not only rigid bodies on joints, or whose rotation vectors are driven.
+
+        If it is ``early``, laws are taken for records, and rows of laws have no weights yet, since both need compiled code.
+        """
+        found = model_of(equations, early)
         return None if found is None else cls(equations, *found)
 
     @property

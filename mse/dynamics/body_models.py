@@ -27,8 +27,11 @@ from .seats import GEAR, LAW, LINE, SQUARE, Seat, is_gear, measure_pushed, on_tw
 WHOLE = 12, 13, 14  # those of what holds a displacement along the axes of the world
 
 
-def model_of(equations: Equations) -> tuple[Model, Shares, list[Seat], list[Seat]] | None:
-    """The arrays, who exerts forces, joints that hold and what measures; None where something has no such arrays."""
+def model_of(equations: Equations, early: bool) -> tuple[Model, Shares, list[Seat], list[Seat]] | None:
+    """The arrays, who exerts forces, joints that hold and what measures; None where something has no such arrays.
+
+    If it is ``early``, nothing compiled is called: laws are taken for records, and rows of laws have no weights.
+    """
     assembly, topology = equations.assembly, equations.topology
     if topology.internal:
         return None
@@ -38,11 +41,15 @@ def model_of(equations: Equations) -> tuple[Model, Shares, list[Seat], list[Seat
         kernels = part.cls.mass_kernel, part.cls.inertia_kernel
         if part.has_mass and kernels != (masses.body_mass, masses.body_inertia_force):
             return None
-    shares = Shares.of(equations)
+    shares = Shares.of(equations, early)
     found = None if shares is None else seats_of(equations, shares)
     if found is None:
         return None
     model = _model(equations, shares, *found)
+    if not early and (shares.laws or shares.gears):
+        weights = _weights_of_laws(equations, shares, model.bodies)
+        end = model.joints[len(found[0]) - 1, 7]
+        model.held[end - len(weights) : end, 1] = weights
     # numba compiles for each layout of arrays
     return Model(*map(np.ascontiguousarray, model)), shares, *found
 
@@ -65,12 +72,12 @@ class Shares(NamedTuple):
     inputs: dict[str, tuple[Element, int]]
 
     @classmethod
-    def of(cls, equations: Equations) -> Shares | None:
+    def of(cls, equations: Equations, early: bool) -> Shares | None:
         """None where constraints have no rows in compiled code."""
         own, gears, rows = (
             _own_groups(equations),
             [g for g in equations.assembly.groups if is_gear(g)],
-            _rows(equations),
+            _rows(equations, early),
         )
         if rows is None:
             return None
@@ -81,13 +88,13 @@ class Shares(NamedTuple):
         groups, parts, laws = [], [], []
         for g in [g for g in left if g not in acting and (g.cls.has_energy() or g.cls.defines("power"))]:
             part = by_group.pop(id(g), None)
-            if (found := exerted_by(g, part)) is not None and _recorded(equations, found):
+            if (found := exerted_by(g, part)) is not None and _recorded(equations, found, early):
                 laws += found
             else:
                 groups.append(g)
                 parts += [] if part is None else [part]
         for part in by_group.values():
-            if (found := exerted_by(None, part)) is not None and _recorded(equations, found):
+            if (found := exerted_by(None, part)) is not None and _recorded(equations, found, early):
                 laws += found
             else:
                 parts.append(part)
@@ -104,14 +111,16 @@ class Shares(NamedTuple):
         return bool(self.groups or self.parts or self.others)
 
 
-def _recorded(equations: Equations, laws: Iterable[LawPart]) -> bool:
-    """Whether all laws have records at the initial poses at rest."""
+def _recorded(equations: Equations, laws: Iterable[LawPart], early: bool) -> bool:
+    """Whether all laws have records at the initial poses at rest; nobody knows if it is ``early``."""
+    if early:
+        return True
     at = Evaluation.initial(equations.assembly).configuration
     rest = np.zeros((len(at.o), 6))
     return all(part.served(at, rest) is not None for part in laws)
 
 
-def _rows(equations: Equations) -> list[LawPart] | None:
+def _rows(equations: Equations, early: bool) -> list[LawPart] | None:
     """Laws of constraints but those of joints, rods and gears; None where one is no record, or is of more than two bodies."""
     found, unit = [], equations.topology.unit
     for g in (g for g in equations.assembly.groups if g.constraint_count):
@@ -121,7 +130,7 @@ def _rows(equations: Equations) -> list[LawPart] | None:
             found += [] if is_gear(g) else [held_by(g)]
     found += map(rolled_by, equations.flows)
     two = all(on_two(unit[part.frames]) for part in found)
-    return found if not found or (two and _recorded(equations, found)) else None
+    return found if not found or (two and _recorded(equations, found, early)) else None
 
 
 def _is_compiled(paths: set[str], el: Element, column: int) -> bool:
@@ -176,9 +185,6 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
     held[:, 0] = [constant for _, constant in rows]
     count = first[len(holding)]
     held[:count, 1] = _weights(own, pairs[: len(holding)], places[:, :, 0], first[: len(holding) + 1], factors[:count])
-    if jointed < len(holding):
-        weights = _weights_of_laws(equations, shares, own)
-        held[count - len(weights) : count, 1] = weights
     held[:count, 2] = np.repeat(found.tree, np.diff(first)[: len(holding)])
     return Model(
         np.array(equations.topology.gravity, dtype=float),

@@ -8,7 +8,9 @@ from types import ModuleType
 import numpy as np
 
 from ..kernels import ahead, implicit_loops, implicit_steps, implicit_trees, multibody
+from ..kernels.acting import exert_address
 from ..kernels.by_address import InMemory
+from ..kernels.holding import hold_address
 from ..kernels.implicit_steps import Own, Radau, Stages
 from ..kernels.steps import Passed, Sampled
 from ..kernels.trees import SLIDE
@@ -102,5 +104,9 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
     ahead.compile_steps_ahead(kind)
     # what acts is compiled here, with what exerts its forces, while another process compiles the steps
     _ = bodies.elements
+    if bodies.acting:
+        exert_address()
+    if bodies.lawful:
+        hold_address()
     ahead.wait_for_steps(kind)
     return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)

@@ -43,7 +43,7 @@ def idle(pace: float, time: float) -> float:
 
 def compile_steps_ahead(equations: Equations, implicit: bool) -> None:
     """Let a second process compile the steps of rigid bodies on joints, while this one compiles what comes before them."""
-    bodies = Bodies.of(equations) if ahead.may_begin_early() else None
+    bodies = Bodies.of(equations, early=True) if ahead.may_begin_early() else None
     if bodies is not None and not (bodies.shares.in_python and implicit):
         ahead.compile_steps_ahead(kernels_of(bodies, nodes_of(bodies) is not None, implicit))
 
@@ -52,7 +52,8 @@ def kernels_of(bodies: Bodies, tree: bool, implicit: bool) -> str:
     """The compiled code that makes the steps of bodies, which may form a tree; see :mod:`mse.kernels.ahead`."""
     if implicit:
         return ahead.IMPLICIT_TREES if tree else ahead.IMPLICIT_LOOPS
-    return ahead.TREES if tree else ahead.ACTING if bodies.acting else ahead.LOOPS
+    others = ahead.ACTING * bodies.acting + ahead.HOLDING * bodies.lawful
+    return ahead.TREES if tree else ahead.LOOPS + others
 
 
 class Stepper(ABC):

@@ -37,7 +37,8 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
 _LOOKING = 0.02  # s, between two looks at whether a kernel is on disk, which take a hundredth of it
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_as_second; compile_as_second({!r})"
 
-SEARCH, BEAMS, TREES, LOOPS, ACTING = "search", "beams", "trees", "loops", "acting"
+SEARCH, BEAMS, TREES, LOOPS = "search", "beams", "trees", "loops"
+ACTING, HOLDING = " acting", " holding"  # loops with elements that act, and that hold by rows of their own
 IMPLICIT_TREES, IMPLICIT_LOOPS = "implicit trees", "implicit loops"
 _BEFORE_STEPS = (
     put_joints,
@@ -78,7 +79,7 @@ def steps_of(kind: str) -> list[tuple]:
     """The kernels that make steps of rigid bodies on joints, and arguments of the right types; the longest come first.
 
     Trees have one of their own.  All other bodies have one that makes many steps, by calls of one that evaluates them, and of
-    another one where elements are acting.  Implicit steps have several, some with code for trees and other code for loops.
+    others where elements are acting or holding.  Implicit steps have several, some with code for trees and other code for loops.
     """
     if kind == TREES:
         from .tree_steps import march, march_arguments
@@ -96,8 +97,14 @@ def steps_of(kind: str) -> list[tuple]:
     from .multibody import run, run_arguments
     from .multibody_steps import march, march_arguments
 
-    kernels = [(run, run_arguments()), (exert, exert_arguments()), (march, march_arguments())]
-    return kernels[::2] if kind == LOOPS else kernels
+    kernels = [(run, run_arguments())]
+    if HOLDING in kind:
+        from .holding import hold, hold_arguments
+
+        kernels.append((hold, hold_arguments()))
+    if ACTING in kind:
+        kernels.append((exert, exert_arguments()))
+    return [*kernels, (march, march_arguments())]
 
 
 def compile_ahead(kernels: Collection) -> None:

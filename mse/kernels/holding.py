@@ -140,11 +140,16 @@ def hold(at, model, work, memory):
     return DONE if held.missed[0] == 0 else BROKEN
 
 
+def hold_arguments() -> tuple:
+    """Arguments of :func:`hold` of the right types, to compile it."""
+    model, work, *_ = run_arguments()
+    return 0, model, work, np.zeros(0)
+
+
 @lru_cache
 def hold_address() -> int:
     """Where the code of :func:`hold` is."""
-    model, work, *_ = run_arguments()
-    return address(hold, (0, model, work, np.zeros(0)))
+    return address(hold, hold_arguments())
 
 
 @lru_cache

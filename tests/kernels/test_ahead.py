@@ -245,8 +245,17 @@ def test_the_topology_of_a_system_asks_for_it(started):
     assert len(started) == 1
 
 
+class Level(mse.MObject):
+    """Holds a height."""
+
+    frame_names = ("0",)
+
+    def constraint(self, frames, q):
+        return [frames[0].o[1]]
+
+
 def pendulum(kind: str, inertia: float = 0.01) -> mse.MSystem:
-    """A body on a hinge is a tree, a rod makes it a loop, and a bushing acts; of "asking", forces come from Python."""
+    """A body on a hinge is a tree, a rod makes it a loop, a bushing acts, a law holds; of "asking", forces come from Python."""
     system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=inertia, at=mse.Pose.dx(0.5)))
     ball = mse.Spherical("hinge", stiffness=(1e2,) * 3)
@@ -255,7 +264,9 @@ def pendulum(kind: str, inertia: float = 0.01) -> mse.MSystem:
     system.clamp(body.frame(0), hinge.frame(0), mse.Pose.dx(-0.5))
     if kind == "loops":
         system.add(mse.Rod("rod", length=0.5), between=(body, system.ground))
-    if kind == "acting":
+    if kind == "loops holding":
+        system.add(Level("level"), between=(body,))
+    if kind == "loops acting":
         system.add(mse.Bushing("rubber", stiffness=1e2), between=(body, system.ground @ mse.Pose.dx(0.5)))
     return system
 
@@ -264,7 +275,10 @@ def commands(started: list) -> list[str]:
     return [command[-1].rpartition("; ")[2] for command in started]
 
 
-@pytest.mark.parametrize(("kind", "here"), [("trees", []), ("loops", ["march"]), ("acting", ["march", "exert"])])
+@pytest.mark.parametrize(
+    ("kind", "here"),
+    [("trees", []), ("loops", ["march"]), ("loops acting", ["march", "exert"]), ("loops holding", ["march", "hold"])],
+)
 def test_a_large_motion_asks_for_its_steps_and_waits_for_the_first_of_them(started, monkeypatch, done, kind, here):
     compiled, told = [], []
 
@@ -284,10 +298,10 @@ def test_a_large_motion_asks_for_its_steps_and_waits_for_the_first_of_them(start
 def test_it_leaves_what_this_process_compiles_itself(started, monkeypatch, done):
     told = []
     monkeypatch.setattr(ahead, "_end", lambda: told.append(ahead._child and ahead._child.stdin.getvalue()))
-    monkeypatch.setattr(Recorder, "wait", lambda self, timeout=None: done.append(ahead.steps_of("acting")[0][0]))
-    ahead.compile_steps_ahead("acting")
-    ahead.wait_for_steps("acting")
-    assert told == [None, b"2 acting\n1 acting\n"]
+    monkeypatch.setattr(Recorder, "wait", lambda self, timeout=None: done.append(ahead.steps_of("loops acting")[0][0]))
+    ahead.compile_steps_ahead("loops acting")
+    ahead.wait_for_steps("loops acting")
+    assert told == [None, b"2 loops acting\n1 loops acting\n"]
 
 
 @pytest.mark.parametrize("kind", ["trees", "loops"])
@@ -311,7 +325,7 @@ def test_a_process_that_makes_steps_goes_on_with_others(started, done):
 
 def test_the_second_process_goes_on_with_what_it_is_told(done):
     asked = ahead.SimpleQueue()
-    for text in ("2 acting", "4 implicit trees"):
+    for text in ("2 loops acting", "4 implicit trees"):
         asked.put(text)
     ahead._compile_missing(ahead.steps_of("loops"), asked)
     assert done == [kernel for kernel, _ in ahead.steps_of("implicit trees")[:4]]
@@ -373,7 +387,7 @@ def moved(cache, kind: str, *, dies: bool = False, allowed: bool = True):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "steps"), [("trees", "march"), ("acting", "run"), ("asking", "run")])
+@pytest.mark.parametrize(("kind", "steps"), [("trees", "march"), ("loops acting", "run"), ("asking", "run")])
 def test_motions_are_the_same_whoever_compiles_their_steps(tmp_path, kind, steps):
     beside, names, ended = moved(tmp_path / "beside", kind)
     assert steps not in names and ended[0] in (0, -signal.SIGKILL)
