@@ -80,7 +80,7 @@ class ActingElements:
     """
 
     def __init__(self, equations: Equations, actors: Actors, rows: Rows, seats: np.ndarray):
-        """``seats`` (E, 3) are two bodies and the first row of each element that gives rows, gears last."""
+        """``seats`` (E, 2) are the first body and the first row of each element that gives rows, gears last."""
         self._equations, self._groups, t = equations, actors.groups, equations.topology
         found = [_of_kernel(g) for g in actors.groups]
         if actors.pushing:
@@ -108,23 +108,24 @@ class ActingElements:
         )  # fmt: skip
 
     def _rows(self, rows: Rows, seats: np.ndarray, missed: np.ndarray) -> Held:
-        t = self._equations.topology
-        frames = np.concatenate([np.zeros(0, dtype=int), *(part.frames.ravel() for part in rows.laws)])
-        counts = [len(part.frames) for part in rows.laws]
-        parameters, firsts = np.zeros((sum(counts), 1)), np.cumsum([0, *counts])
-        for part, first, count in zip(rows.laws, firsts.tolist(), counts, strict=False):
-            self._laws.append((part, parameters[first : first + count, 0]))
-        one = np.repeat(seats[: sum(counts), 0], [part.frames.shape[1] for part in rows.laws for _ in part.frames])
-        sides = np.where(t.unit[frames] == 0, -1, np.where(t.unit[frames] == one, 0, 1))
-        groups = [
-            (*p.frames.shape, p.rows, seats[first, 2]) for p, first in zip(rows.laws, firsts.tolist(), strict=False)
-        ]
-        room = max((len(p.frames) * p.rows * (2 + 6 * p.frames.shape[1]) for p in rows.laws), default=0)
-        kernels = np.array([row_address(by_record.rows_by_record)] * len(groups))
+        """What :mod:`mse.kernels.holding` works on; its laws join the others."""
+        t, parameters, frames, sides, groups, room = self._equations.topology, [], [], [], [], 0
+        for part in rows.laws:
+            (count, many), of_frames = part.frames.shape, t.unit[part.frames]
+            own, seats = np.split(seats, [count])
+            parameters.append(np.zeros((count, 1)))
+            frames.append(part.frames.ravel())
+            sides.append(np.where(of_frames == 0, -1, np.where(of_frames == own[:, :1], 0, 1)).ravel())
+            groups.append((count, many, part.rows, own[0, 1]))
+            room = max(room, count * part.rows * (2 + 6 * many))
+        whole = np.concatenate([np.zeros((0, 1)), *parameters])
+        for part, own in zip(rows.laws, np.split(whole, np.cumsum([len(x) for x in parameters])[:-1]), strict=False):
+            self._laws.append((part, own[:, 0]))
+        numbers, sides = (np.concatenate([np.zeros(0, dtype=int), *x]) for x in (frames, sides))
         return Held(
-            np.array(groups, dtype=int).reshape(-1, 4), kernels if groups else np.zeros(0, dtype=int), parameters,
-            *_frames(t, frames), sides, missed, rows.gears, rows.ratios, np.zeros((len(frames), 3)),
-            np.zeros((len(frames), 3, 3)), np.zeros(6 * len(frames)), np.zeros((0, 0)), np.zeros(room),
+            row_address(by_record.rows_by_record), np.array(groups, dtype=int).reshape(-1, 4), whole, *_frames(t, numbers),
+            sides, missed, rows.gears, rows.ratios, np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3, 3)),
+            np.zeros(6 * len(numbers)), np.zeros((0, 0)), np.zeros(room),
         )  # fmt: skip
 
     def remembering(self, state: State, v: np.ndarray) -> tuple[int, Acting] | None:

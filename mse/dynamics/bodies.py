@@ -87,7 +87,7 @@ class Bodies:
             return None
         seats = self.model.joints[: len(self.holding)][[seat.code in (LAW, GEAR) for seat in self.holding]]
         rows = Rows(self.shares.laws, *gears_of(self.shares, self.holding, self.measuring))
-        return ActingElements(self.equations, self.shares.actors, rows, seats[:, [0, 1, 6]])
+        return ActingElements(self.equations, self.shares.actors, rows, seats[:, [0, 6]])
 
     @cached_property
     def _places(self) -> dict[str, tuple[np.ndarray, tuple[int, int]]]:

@@ -20,8 +20,8 @@ from .multibody_rows import angle_near
 class Held(NamedTuple):
     """Elements that give rows, one class after the other; the ground is body 0.
 
-    ``groups`` (G, 4) are the number of elements in each, frames and rows of one, and the number of the first row; ``kernels``
-    (G,) the addresses of their kernels; ``parameters`` (E, 1) those of all elements.  Of all frames there are ``bodies`` (F,),
+    ``kernel`` is the address of their kernel.  ``groups`` (G, 4) are the number of elements in each class, frames and rows of
+    one, and the number of the first row; ``parameters`` (E, 1) those of all elements.  Of all frames there are ``bodies`` (F,),
     ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3), and for which body of its row each counts (``sides``, -1 for the ground).
     ``missed`` (1,) is not 0 where an element found that its kernel is not its law.
     ``gears`` (T, 4) have the row of a gear, the number of a joint that measures, and for which body of the row each of its
@@ -29,8 +29,8 @@ class Held(NamedTuple):
     The rest is room: poses and velocities of frames, no memory (0, 0), and what kernels give.
     """
 
+    kernel: int
     groups: np.ndarray
-    kernels: np.ndarray
     parameters: np.ndarray
     bodies: np.ndarray
     offset_o: np.ndarray
@@ -50,9 +50,7 @@ def example() -> Held:
     """No elements, of the right types."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
     numbers, pairs = np.zeros(0, dtype=int), np.zeros((0, 0), dtype=int)
-    return Held(
-        pairs, numbers, table, numbers, table, stack, numbers, numbers, pairs, row, table, stack, row, table, row
-    )
+    return Held(0, pairs, table, numbers, table, stack, numbers, numbers, pairs, row, table, stack, row, table, row)
 
 
 _held = from_memory(example())
@@ -102,12 +100,8 @@ def _put_held(held, work, f, rows, first):
         for k in range((rows.shape[1] - 2) // 6):
             side, b = held.sides[f + k], held.bodies[f + k]
             if side >= 0:
-                g, v, at, own = (
-                    rows[r, 2 + 6 * k : 8 + 6 * k],
-                    held.velocity[6 * (f + k) :],
-                    held.o[f + k],
-                    work.motion[b],
-                )
+                g, v = rows[r, 2 + 6 * k : 8 + 6 * k], held.velocity[6 * (f + k) :]
+                at, own = held.o[f + k], work.motion[b]
                 for i in range(3):
                     j, h = (i + 1) % 3, (i + 2) % 3
                     slope[6 * side + i] += g[i]
@@ -133,7 +127,7 @@ def hold(at, model, work, memory):
         places = held.o[f : f + many].reshape((count, frames, 3)), held.u[f : f + many].reshape((count, frames, 3, 3))
         velocity = held.velocity[6 * f : 6 * (f + many)].reshape((count, 6 * frames))
         out = held.rows[: count * rows * width].reshape((count, rows, width))
-        done(held.kernels[g], (held.parameters[e : e + count], *places, held.memory, velocity, out))
+        done(held.kernel, (held.parameters[e : e + count], *places, held.memory, velocity, out))
         for k in range(count):
             _put_held(held, work, f + k * frames, out[k], first + k * rows)
         e, f = e + count, f + many
