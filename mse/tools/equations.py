@@ -292,9 +292,9 @@ def of_element(obj: MObject) -> SymbolicEquations:
     expressions |= {f"constraint[{k}]": x for k, x in enumerate(x for _, own in held for x in own)}
     places = {x: at for f, pose in zip(frames, poses, strict=True) for x, at in zip(f.o, pose.o, strict=True)}
     places |= {x: at for f, pose in zip(frames, poses, strict=True) for x, at in zip(f.U, pose.U.ravel(), strict=True)}
-    # matrices have no forces at velocities without a system, so that these are next to nothing then
-    slow = any(obj.defines(x) for x in ("mass_matrix", "damping_matrix"))
-    v, a = rng.uniform(0.5, 1.0, (2, len(velocities))) * np.array([[SLOW if slow else 1.0], [1.0]])
+    # a matrix of masses has no forces at velocities without a system, so that these are next to nothing then
+    slow = SLOW if obj.defines("mass_matrix") else 1.0
+    v, a = rng.uniform(0.5, 1.0, (2, len(velocities))) * np.array([[slow], [1.0]])
     values = dict(zip([*velocities, *(x.diff(t) for x in velocities)], [*v, *a], strict=True))
     values |= places | dict(zip(q.values(), inner, strict=True)) | laws.parameters.values
     parts = np.array([obj.forces(poses, inner, field), *_in_motion(obj, poses, inner, v, a)])
@@ -320,6 +320,8 @@ def _in_motion(
         yield -mass[0] @ a
     if obj.defines("dissipation"):
         yield -given("drag", v)
+    elif (damping := matrices([obj], "damping_matrix", [(poses, q)], n)) is not None:
+        yield -damping[0] @ v
     if obj.defines("power"):
         yield given("power", 0.0 * v, v) - given("power", 0.0 * v, 0.0 * v)
 

@@ -529,14 +529,14 @@ def test_a_law_is_recorded_anew_when_what_it_reads_changes():
     """``x'' = -k x`` of 1 kg, with k from outside the element."""
     outside = {"k": 4.0}
 
-    class Spring(lawful.Pair):
+    class Outside(lawful.Pair):
         def energy(self, frames, q):
             return 0.5 * outside["k"] * (frames[0].o[0] - frames[1].o[0]) ** 2
 
     system = mse.MSystem("slider", gravity=(0, 0, 0))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dx(0.5)))
     system.add(mse.Joint("slide", free=("x",), at=Pose.dx(0.5)), between=(body, system.ground @ Pose.dx(0.5)))
-    system.add(Spring("spring"), between=(body, system.ground))
+    system.add(Outside("spring"), between=(body, system.ground))
     equations, state = equations_of(system)
     chart, y = Bodies.of(equations).chart(state, NEAR), np.zeros(14)
     for k in (4.0, 9.0):

@@ -261,9 +261,32 @@ def test_a_body_alone_has_its_weight_and_inertia():
     assert sp.expand(torque + 2 * w[0].diff(t) + (4 - 3) * w[1] * w[2]) == 0
 
 
+class Filled(mse.MObject):
+    """A damper with a matrix that is filled with numbers."""
+
+    def damping_matrix(self, frames, q=()):
+        matrix = np.zeros((12, 12))
+        matrix[0, 0] = frames[0].o[0]
+        return matrix
+
+
 def test_laws_of_numbers_alone_are_refused_by_name():
-    with pytest.raises(mse.ModelError, match="'plate': its damping_matrix cannot be .*: it stops with AttributeError"):
-        mse.EddyCurrentDamper("plate", damping=np.ones(6)).equations()
+    with pytest.raises(mse.ModelError, match="'plate': its damping_matrix cannot be .*: it stops with ValueError"):
+        Filled("plate").equations()
+
+
+def test_an_eddy_current_damper_pulls_back_along_the_axes_of_its_magnet():
+    """``-c (v0 - v1)`` and ``-c (w0 - w1)`` of frames that are upright, at one place."""
+    damper = mse.EddyCurrentDamper("plate", damping=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
+    found = damper.equations()
+    upright = {sp.Symbol(f"U{i}{j}_{f}", real=True): int(i == j) for i in (1, 2, 3) for j in (1, 2, 3) for f in (0, 1)}
+    z0, z1, w0, w1 = (sp.Function(name, real=True)(t) for name in ("z_0", "z_1", "wx_0", "wx_1"))
+    force, torque = (found.expressions[x].subs(upright).subs(found.parameters) for x in ("0.fz", "0.tx"))
+    assert (
+        sp.expand(force.subs({x: 0 for x in force.atoms(sp.Function) if str(x)[0] in "wxy"}) + 3 * (z0 - z1).diff(t))
+        == 0
+    )
+    assert sp.expand(torque + 4 * (w0 - w1)) == 0
 
 
 def test_without_sympy_the_extra_is_named(monkeypatch):
