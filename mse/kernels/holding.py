@@ -59,7 +59,7 @@ _held = from_memory(example())
 @bare_part
 def _put_gears(held, model, work, memory):
     """Rows of gears, from what joints measure; ``memory`` (K,) has angles before, as the joints that measure are numbered."""
-    holding, small = model.joints.shape[0] - model.springs.shape[0], work.small[:2]
+    holding = model.joints.shape[0] - model.springs.shape[0]
     for k in range(held.gears.shape[0]):
         row = held.gears[k, 0]
         work.value[row], work.bend[row] = model.held[row, 0], 0.0
@@ -69,17 +69,11 @@ def _put_gears(held, model, work, memory):
         row, measure, ratio = held.gears[k, 0], held.gears[k, 1], held.ratios[k]
         first, last = model.joints[holding + measure, 6], model.joints[holding + measure, 7] - 1
         value, bend, by_sine, by_cosine = work.value[first], work.bend[first], 1.0, 0.0
-        if last > first:  # the rates of both are those of an angle
+        if last > first:  # sine and cosine of an angle, whose squares have a sum that its joint holds
             u, t = value, work.value[last]
-            square, small[0, 0], small[1, 0] = u * u + t * t, 0.0, 0.0
-            for i in range(12):
-                speed = work.motion[model.joints[holding + measure, i // 6], i % 6]
-                small[0, 0] += work.slope[first, i] * speed
-                small[1, 0] += work.slope[last, i] * speed
+            square = u * u + t * t
             by_sine, by_cosine = t / square, -u / square
-            rate = by_sine * small[0, 0] + by_cosine * small[1, 0]
             bend = by_sine * bend + by_cosine * work.bend[last]
-            bend -= 2.0 * rate * (u * small[0, 0] + t * small[1, 0]) / square
             value = angle_near(u, t, memory[measure])
         work.value[row] += ratio * value
         work.bend[row] += ratio * bend

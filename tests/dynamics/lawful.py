@@ -94,11 +94,13 @@ def loaded():
     return pendulum(mse.Load("weight", force=(0.5, 0.3, 0.2)), mse.Load("thrust", axes="frame", **torque))
 
 
-def bowl():
+def bowl(scale=1.0):
+    """Masses, and all forces with them, may have another ``scale``."""
     system = mse.MSystem("bowl", gravity=(0, 0, -9.81))
-    one, two = (system.add(mse.RigidBody(name, mass=1.0 + k, **BOX)) for k, name in enumerate(("one", "two")))
+    box = BOX | {"inertia": tuple(scale * x for x in BOX["inertia"])}
+    one, two = (system.add(mse.RigidBody(name, mass=scale * (1.0 + k), **box)) for k, name in enumerate(("one", "two")))
     system.add(Bowl("bowl"), between=(one.frame("low"), two.frame("top")))
-    system.add(mse.Spring("spring", length=0.4, stiffness=30.0), between=(two.frame("low"), system.ground))
+    system.add(mse.Spring("spring", length=0.4, stiffness=scale * 30.0), between=(two.frame("low"), system.ground))
     return system
 
 
@@ -132,6 +134,17 @@ def geared(ratios, **options):
     return system
 
 
+def forked():
+    """A gear between the angles of two cardan joints, whose axes do not stay at right angles to what they turn."""
+    system = mse.MSystem("forked", gravity=(0, 0, -9.81))
+    one, two = (system.add(mse.RigidBody(name, mass=1.0, at=Pose.dz(-0.5), **BOX)) for name in ("one", "two"))
+    for k, body in enumerate((one, two)):
+        joint = mse.Universal(f"cross{k}", axis=(1, 0, 0), second=(0, 1, 0))
+        system.add(joint, between=(body.frame("top"), system.ground @ Pose.dx(0.1 * k)))
+    system.add(mse.Gear("gear", joints={"cross0.angle1": 1.0, "cross1.angle2": -0.6}))
+    return system
+
+
 def rack():
     system = mse.MSystem("rack", gravity=(0, 0, 0))
     pinion = system.add(mse.RigidBody("pinion", mass=1.0, inertia=0.1))
@@ -152,9 +165,12 @@ SYSTEMS = {
     "forces": lambda: pendulum(Whirling("it")),
     "loads": loaded,
     "constraint": bowl,
+    "light": lambda: bowl(1e-9),
+    "heavy": lambda: bowl(1e9),
     "edge": skate,
     "disc": lambda: turntable(mse.RollingDisc("tire", axis=(0, 1, 0), radius=0.3)),
     "sphere": lambda: turntable(mse.RollingSphere("ball", radius=0.3)),
     "gear": lambda: geared((1.5, -0.7)),
+    "forks": forked,
     "rack": rack,
 }  # fmt: skip

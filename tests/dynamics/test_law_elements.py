@@ -106,7 +106,7 @@ def test_own_masses_and_constraints_of_three_bodies_are_left_to_numpy():
     assert bodies_of(system) is None
 
 
-def test_a_law_without_a_slope_at_rest_damps_nothing_there():
+def test_a_law_without_a_slope_at_rest_damps_nothing_there(in_numpy):
     """``|v|`` has no slope at rest: bodies that start at rest fall as if nothing damped them, and are damped then."""
 
     class Friction(Pair):
@@ -120,6 +120,7 @@ def test_a_law_without_a_slope_at_rest_damps_nothing_there():
     system.add(Friction("air"), between=(body, system.ground))
     motion = system.simulate(duration=1.0, dt=1.0, method="explicit")
     assert motion["slide.displacement"][-1] == pytest.approx(-0.5 * (9.81 - 0.5), abs=1e-6)
+    assert not in_numpy
 
 
 def test_a_weight_of_ones_own_is_that_of_bodies():
