@@ -29,8 +29,8 @@ from .seats import GEAR, LAW, LINE, Seat, drives_of, gears_of, measure_pushed
 # which they have no mass.  With a tenth and ten times of each tests/dynamics/test_bodies.py passes.
 _DEPENDENT = 1e-13
 _NO_MASS = 1e-11
-# Above all pivots: what joints pull is corrected for its rounding.  Where four-bars in a row are nearly flat, that rounding is a
-# thirtieth of what it is without.
+# Above all pivots, so that forces of joints are always corrected for their rounding.  Where four-bars in a row are nearly flat,
+# the correction makes them thirty times as exact.
 _EXACT = 2.0
 
 
@@ -91,7 +91,10 @@ class Bodies:
 
     @cached_property
     def _places(self) -> dict[str, tuple[np.ndarray, tuple[int, int]]]:
-        """By the name of an input, the array and the place that have its value; those of joints within the ground have none."""
+        """The array, and the place there, for the value of each input, by name.
+
+        Inputs of joints within the ground are left out, since nothing moves there.
+        """
         of = {el.path: (g.number, k) for g in self.equations.assembly.groups for k, el in enumerate(g.elements)}
         springs = {(m.joint, m.code): k for k, m in enumerate(self.measuring) if m.code != LINE}
         pushing, found = [el.path for el in self.shares.actors.pushing], {}

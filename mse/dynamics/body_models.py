@@ -74,13 +74,10 @@ class Shares(NamedTuple):
     @classmethod
     def of(cls, equations: Equations, early: bool) -> Shares | None:
         """None where constraints have no rows in compiled code."""
-        own, gears, rows = (
-            _own_groups(equations),
-            [g for g in equations.assembly.groups if is_gear(g)],
-            _rows(equations, early),
-        )
+        own, rows = _own_groups(equations), _rows(equations, early)
         if rows is None:
             return None
+        gears = [g for g in equations.assembly.groups if is_gear(g)]
         left = [g for g in equations.assembly.groups if g not in own]
         acting = [g for g in left if acts(g)]
         damping = [p for p in equations.parts if p.has_damping and p.group not in [*own, *acting]]
@@ -121,7 +118,10 @@ def _recorded(equations: Equations, laws: Iterable[LawPart], early: bool) -> boo
 
 
 def _rows(equations: Equations, early: bool) -> list[LawPart] | None:
-    """Laws of constraints but those of joints, rods and gears; None where one is no record, or is of more than two bodies."""
+    """Laws of all constraints that are not joints, rods or gears.
+
+    None where a law has no record, or one of these elements, or a gear, is on more than two bodies.
+    """
     found, unit = [], equations.topology.unit
     for g in (g for g in equations.assembly.groups if g.constraint_count):
         if g.cls is not Rod and g.cls.constraint_kernel is not joints.joint_constraints:

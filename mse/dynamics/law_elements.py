@@ -1,7 +1,7 @@
 """Elements whose laws are records, as programs for :mod:`mse.kernels.by_record`: one program for each law of each element.
 
-A record is a law's way through its conditions.  The programs are those that serve at the begin of a step; where an element takes
-another way within it, numpy makes the step, and records that way.
+A law that asks conditions has a record for each combination of answers.  A step begins with the records that serve there.  If an
+answer changes within the step, numpy makes this step, and the next one begins with the record of the new answers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class LawPart:
     def __init__(self, law: str, frames: np.ndarray, together: Together, conservative: bool = True):
         size, gravity, velocities = together.shape.size, -1, 12 * frames.shape[1]
         # column where velocities are given, column of forces, factor on forces or on values of rows; order of derivatives; and
-        # how powers count
+        # how powers count, for which rows have no kind
         *form, self._order, self.kind = {
-            "energy": (gravity, 1, -1, 1, ENERGIES_AND_DAMPERS),
+            "energy": (gravity, 1, -1, 1, ENERGIES_AND_DAMPERS if conservative else DRIVING),
             "dissipation": (velocities, 1, -1, 1, ENERGIES_AND_DAMPERS),
             "resisted": (velocities, 1, -1, 0, ENERGIES_AND_DAMPERS),
             "power": (velocities + size, 0, 1, 0, DRIVING),

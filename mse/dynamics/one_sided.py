@@ -53,9 +53,11 @@ def wrong_ways(
 
 def _weight(equations: Equations, moment: Moment) -> float:
     """The weight of all bodies (N)."""
-    mass = equations.mass(equations.evaluation(moment.state, moment.time)).diagonal()
-    of_bodies = mass[: 6 * (equations.assembly.bodies - 1) : 6].sum()
-    return float(of_bodies * np.linalg.norm(equations.topology.gravity))
+    at, mass = equations.evaluation(moment.state, moment.time).configuration, 0.0
+    for part in (p for p in equations.parts if p.has_mass):
+        own, frames = part.masses(at, np.zeros((len(part.objects), part.shape.size)))[0], 6 * part.shape.frames
+        mass += own[:, :frames:6, :frames:6].sum()  # of what all frames carry along x
+    return float(mass * np.linalg.norm(equations.topology.gravity))
 
 
 def half_turns(equations: Equations, samples: Sequence[Moment], begins: Sequence[Moment]) -> list[str]:

@@ -27,8 +27,9 @@ class Seat(NamedTuple):
 
     ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has measures and
     their targets, and for rows that are ``driven`` the number of the row, measure, target and number of the constraint.  One that
-    measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the
-    line between two places is such a joint, too; its row has no factors.
+    measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the line between two places
+    is such a joint, too; its row has no factors.  Laws and gears hold, too, with their own codes; their rows come from
+    :mod:`mse.kernels.holding`.
     """
 
     bodies: np.ndarray

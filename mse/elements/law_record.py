@@ -70,7 +70,7 @@ class Law:
     derivatives by positions at given velocities.  "bends" has ``v'(d2g)v`` of constraints g, "rates" has their rates.
     "flow_constraint" has flows and their slopes by velocities, row by row, as values.  "held" has constraints g, ``v'(d2g)v``
     and slopes G, row by row, "rolled" flows A v, ``(dA/dt) v`` and A.  "mass_matrix" and "damping_matrix" have half their
-    quadratic form of the velocities, "resisted" that of the latter and its slopes by velocities.
+    quadratic form of the velocities.  "resisted" has half the quadratic form of the damping_matrix, and its slopes by velocities.
 
     What the law asks is answered at ``place``, a row of frames, internal coordinates and what is given; where the answers are
     others, another record serves.  ``layout`` names the parameters and attributes that are inputs.  Without it the object's own

@@ -28,7 +28,7 @@ class Acting(NamedTuple):
     ``bodies`` (F,) and ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3).
     What a group is decides how powers count: of ENERGIES and DAMPERS the latter's, of DRIVING forces all, and of STORING ones,
     which have an energy, none.  ``missed`` (1,) is not 0 where an element found that its kernel is not its law.
-    ``hold`` is the address of :func:`.holding.hold`, and ``held`` that of what it works on, 0 where no element has rows.
+    ``hold`` is the address of :func:`.holding.hold`, and ``held`` the address of its arrays.  Both are 0 if no element has rows.
     The rest is room: poses and velocities of frames, energies (F,) at most, gradients and forces of dampers (6 F,), a stiffness
     of no size, and ``total`` (n + 2,).
     """

@@ -107,7 +107,7 @@ def _put_held(held, work, f, rows, first):
 
 @kept(no_cpython_wrapper=True)
 def hold(at, model, work, memory):
-    """Values, slopes and bends of rows of what is held, from the address of :class:`Held`, into those of all rows.
+    """Put values, slopes and bends of the rows of gears and laws into ``work``; ``at`` is the address of a :class:`Held`.
 
     Angles of joints that measure were ``memory`` (K,) before.  The answer is DONE, or BROKEN where an element missed its law.
     """

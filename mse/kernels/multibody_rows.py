@@ -1,6 +1,7 @@
 """Rows of constraints on rigid bodies: values, slopes and bends ``v'(d2g)v``, for :mod:`mse.kernels.multibody`.
 
-Rows of joints are sums of scalars.  Those of all other elements come from :mod:`.holding`, by its address.
+Rows of joints are sums of scalars.  Gears, wheels and own constraints have a kernel of their own (:mod:`.holding`), called by
+its address.
 """
 
 from __future__ import annotations
