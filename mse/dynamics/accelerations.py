@@ -41,16 +41,19 @@ from .whole import Pull, Whole
 
 
 class Inertia(NamedTuple):
-    """M (n, n), and the forces of inertia c (n,) that are there without accelerations."""
+    """Rows, columns and values of the entries of M, in sums, and the forces of inertia c (n,) without accelerations."""
 
-    mass: np.ndarray
+    entries: tuple[np.ndarray, np.ndarray, np.ndarray]
     force: np.ndarray
 
 
 class Terms(NamedTuple):
-    """What the equations consist of: M (n, n), f - c (n,), bends ``v'(d2g)v`` (m,), power (W) of dampers, and of other forces."""
+    """What the equations consist of: M (n, n), f - c (n,), bends ``v'(d2g)v`` (m,), power (W) of dampers, and of other forces.
 
-    mass: np.ndarray
+    M of a large system is sparse.
+    """
+
+    mass: np.ndarray | sp.csr_matrix
     force: np.ndarray
     bend: np.ndarray
     damped: float
@@ -79,6 +82,7 @@ class Equations:
         self.hidden = False  # whether some rates follow from inputs that change alone; found at the start
         self.massless = False  # whether some motion that joints allow has no mass; found at the start
         self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
+        self.sparse = False  # whether these go by sparse matrices; found at the start
         self._beside: dict[int, Beside] = {}  # what evaluates so many states at once
 
     def beside(self, count: int) -> Equations:
@@ -120,6 +124,11 @@ class Equations:
         """The laws of the system as one; None where they are asked element by element."""
         groups = self.assembly.groups
         return Whole.of(self.topology, groups, self.parts, [g for g in groups if g.constraint_count])
+
+    @cached_property
+    def large(self) -> bool:
+        """Whether masses are sparse matrices."""
+        return self.size > SIZES.dense and self.whole is None
 
     @cached_property
     def measure(self) -> Measure:
@@ -175,8 +184,7 @@ class Equations:
         self, at: Configuration, v: np.ndarray, motions: tuple[np.ndarray, np.ndarray], parts: Sequence[GroupInertia]
     ) -> Inertia:
         moving, turning = motions
-        n = self.size
-        mass, force = np.zeros((n + 1, n + 1)), np.zeros(n + 1)  # the last one is the ground
+        force, found = np.zeros(self.size + 1), []  # the last one is the ground
         for part, rows in zip(self.parts, self._rows, strict=True):
             if part.has_mass and part in parts:
                 own = self._own(part.group, v, moving)
@@ -185,18 +193,25 @@ class Equations:
                 levers, m = self._levers(part.group, at), m[:, None].copy()
                 shift_to_reference(levers, 2, np.zeros_like(c), m)
                 shift_to_reference(levers, 1, c, np.zeros((len(c), 1, 0, 0)))
-                np.add.at(mass, (rows[:, :, None], rows[:, None, :]), m[:, 0])
+                at_entries, mine = entries(rows)
+                found.append((*at_entries, m[:, 0][mine]))
                 np.add.at(force, rows, c)
-        return Inertia(mass[:-1, :-1], force[:-1])
+        if not found:
+            none = np.zeros(0, dtype=int)
+            return Inertia((none, none, np.zeros(0)), force[:-1])
+        row, column, value = map(np.concatenate, zip(*found, strict=True))
+        return Inertia((row, column, value), force[:-1])
 
-    def mass(self, here: Evaluation) -> np.ndarray:
-        """M (n, n) in a state."""
-        at, whole = here.configuration, self.whole
-        if whole is None:
-            return self.inertia(at, np.zeros(self.size)).mass
-        rest = np.zeros(self.size)
-        own = self.inertia_of(at, rest, self.frame_motions(at, rest), whole.heavy).mass if whole.heavy else 0.0
-        return own + whole.mass(here.state)
+    def mass(self, here: Evaluation) -> np.ndarray | sp.csr_matrix:
+        """M (n, n) in a state, sparse for a large system."""
+        at, whole, rest = here.configuration, self.whole, np.zeros(self.size)
+        parts = self.parts if whole is None else whole.heavy
+        row, column, value = self.inertia_of(at, rest, self.frame_motions(at, rest), parts).entries
+        if self.large:
+            return sp.csr_matrix((value, (row, column)), shape=(self.size, self.size))
+        out = np.zeros((self.size, self.size))
+        np.add.at(out, (row, column), value)
+        return out if whole is None else out + whole.mass(here.state)
 
     def held(self, here: Evaluation) -> np.ndarray:
         """Slopes (m, n) of all constraints."""
@@ -215,12 +230,13 @@ class Equations:
         """The same in some states, at velocities v (k, n)."""
         count, n, whole = len(v), self.size, self.whole
         if whole is None:
-            total = Pull(np.zeros((count, n, n)), np.zeros((count, n)), np.zeros(count), np.zeros(count))
+            mass = [sp.csr_matrix((n, n))] * count if self.large else np.zeros((count, n, n))
+            total = Pull(mass, np.zeros((count, n)), np.zeros(count), np.zeros(count))
         else:
             total = whole.pulls([at.state for at in here], v, self.topology.gravity, self._works[:-1])
         if count not in self._beside:
             self._beside[count] = Beside(self, count)
-        self._beside[count].add(total, [at.configuration for at in here], v)
+        total = self._beside[count].added(total, [at.configuration for at in here], v)
         for k, (at, own, t) in enumerate(zip(here, v, times, strict=True) if self.inputs.names else ()):
             given = self.inputs.forces(t, at)
             total.force[k] += given
@@ -326,7 +342,8 @@ class Equations:
     def accelerations(self, here: Evaluation, v: np.ndarray, time: float) -> tuple[np.ndarray, Terms]:
         """Accelerations (n,) in a state at velocities v (n,) and a time (s), and their terms; NaN where a law is undefined."""
         terms = self.terms(here, v, time)
-        if not all(np.isfinite(x).all() for x in (terms.force, terms.mass, terms.bend, here.constraint_entries[1])):
+        mass = terms.mass.data if sp.issparse(terms.mass) else terms.mass
+        if not all(np.isfinite(x).all() for x in (terms.force, mass, terms.bend, here.constraint_entries[1])):
             return np.full(self.size, np.nan), terms
         rows, bend = self.flow_rows(here, v)
         system, right = Constrained(self, here, terms.mass, rows), -np.concatenate([terms.bend, bend])
@@ -425,6 +442,13 @@ class Equations:
             return here.dense_tangent, here.distances[1]
         slopes, lengths = self.stacked(here, extra)
         return Tangent(slopes, self.assembly.factors, dense=True) if len(slopes) else None, lengths
+
+
+def entries(place: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Rows and columns of entries of matrices (E, k, k) at such places, and which of the entries are not on the ground."""
+    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
+    mine = (rows >= 0) & (columns >= 0)
+    return (rows[mine], columns[mine]), mine
 
 
 def _by_turning(group: Group, turning: np.ndarray) -> np.ndarray:

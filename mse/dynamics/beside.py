@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..model.configuration import Configuration
 from .whole import Pull
@@ -34,17 +35,22 @@ class Beside:
         # numbers of the coordinates of each copy: bodies come first
         own, of_copies = np.arange(e.size), np.arange(count)[:, None]
         inner = own >= 6 * bodies
-        self._numbers = own + np.where(inner, 6 * bodies * (count - 1) + internal * of_copies, 6 * bodies * of_copies)
+        numbers = own + np.where(inner, 6 * bodies * (count - 1) + internal * of_copies, 6 * bodies * of_copies)
+        self._numbers = numbers
+        # copy and own number of each coordinate of all copies
+        self._of = np.empty((2, numbers.size), dtype=int)
+        self._of[:, numbers] = np.broadcast_arrays(of_copies, own)
+        self._large, self._size = e.large, e.size
         self._empty = not (groups or heavy or parts)
         self._all = e.beside(count) if count > 1 else e
         self._groups = [self._all.assembly.groups[g.number] for g in groups]
         kept = dict(zip(e.parts, self._all.parts, strict=True))
         self._heavy, self._parts = [kept[p] for p in heavy], [kept[p] for p in parts]
 
-    def add(self, total: Pull, at: Sequence[Configuration], v: np.ndarray) -> None:
-        """Add masses and forces at some configurations and velocities (k, n)."""
+    def added(self, total: Pull, at: Sequence[Configuration], v: np.ndarray) -> Pull:
+        """The sum with masses and forces at some configurations and velocities (k, n)."""
         if self._empty:
-            return
+            return total
         e, numbers, moves = self._all, self._numbers, np.zeros(self._all.size)
         moves[numbers] = v
         here = at[0]
@@ -55,11 +61,18 @@ class Beside:
             here = Configuration(o, u, reference, q, memory, here.gravity)
         motions = e.frame_motions(here, moves) if self._heavy or self._parts else _NO_MOTIONS
         if self._heavy:
-            mass, inertia = e.inertia_of(here, moves, motions, self._heavy)
-            total.mass[:] += mass[numbers[:, :, None], numbers[:, None, :]]
+            (row, column, value), inertia = e.inertia_of(here, moves, motions, self._heavy)
+            (copy, row), column = self._of[:, row], self._of[1, column]
+            if self._large:
+                n = self._size
+                mass = sp.csr_matrix((value, (n * copy + row, column)), shape=(n * len(at), n))
+                total = total._replace(mass=[mass[n * k : n * k + n] for k in range(len(at))])
+            else:
+                np.add.at(total.mass, (copy, row, column), value)
             total.force[:] -= inertia[numbers]
         force, *powers = e.of_elements(here, moves, self._groups, self._parts, motions[0])
         total.force[:] += force[numbers]
         for sum_of, found in zip((total.damped, total.driven), powers, strict=True):
             for own in found:
                 sum_of += own.reshape(len(at), -1).sum(axis=1)
+        return total

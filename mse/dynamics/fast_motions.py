@@ -16,7 +16,8 @@ from ..numerics.factor import ConstrainedFactor
 from ..numerics.options import SIZES
 from .accelerations import Equations
 from .constrained import heavy_factor
-from .jacobian import Jacobian, sparse_matrices
+from .jacobian import Jacobian
+from .sparse_jacobian import sparse_matrices
 
 # Of the largest eigenvalue: what matters is whether a rate is above a limit that may be twice as large (methods.py).  With a
 # hundredth and with ten times of it tests/dynamics/test_constrained.py passes.

@@ -12,7 +12,7 @@ its middle, where half of it ends.  They keep the order of the method; RADAU5's 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from .charts import Chart, Settled, StepFailed, displaced, no_moment
 from .implicit_bodies import implicit_steps_of
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
+from .sparse_jacobian import SparseJacobian
 from .start import differentiated
 from .steppers import AT_REST, LONG, TURN, Stepper, idle, speed_scale
 
@@ -118,7 +119,8 @@ class _Steps:
         self._metric, self._size = measure.metric, measure.size
         self._bodies = 6 * (e.assembly.bodies - 1)
         here = e.evaluation(begin.state, begin.time)
-        self._matrices = Jacobian(e, here, begin.v)
+        self._matrices = (SparseJacobian if e.sparse else Jacobian)(e, here, begin.v)
+        self._solvers: dict[complex, Callable[..., Unknowns]] = {}
         self._free = ~self._matrices.massless
         # what flows where, and what an effort drives through the largest resistance (measured, m/s)
         resistance = self._matrices.damping.diagonal() * self._metric**2
@@ -132,7 +134,8 @@ class _Steps:
         if e.undecided:  # which stays; guesses would make more of its rounding in each step
             self._v -= self._matrices.bare @ (self._matrices.bare.T @ self._v)
         fastest = float(np.abs(self._v).max(initial=0.0))
-        pulled = float(np.sqrt(self._size * self._pull()))
+        pull = np.abs(self._matrices.pulled(self._force)).max(initial=0.0)  # of what has mass (m/s2)
+        pulled = float(np.sqrt(self._size * pull))
         self._speed = speed_scale(fastest, pulled, self._size)
         self._tolerance = rtol
         self._accelerate(min(begin.step or _FIRST * self._size / self._speed, 1.0 / NOTHING))
@@ -144,15 +147,17 @@ class _Steps:
     def _accelerate(self, h: float) -> None:
         """Put accelerations and reactions into the slopes, as a short step of Euler's method finds them."""
         m = self._matrices
-        if len(m.rows):
+        if len(m.chosen):
             s = _REAL / h
-            found = m.solver(s)(self._v, self._force, np.zeros(len(m.held)), np.zeros(len(m.rows)))
+            found = self._solver(s)(self._v, self._force, np.zeros(len(m.held)), np.zeros(len(m.chosen)))
             m.accelerate(s * found.v, found.velocity)
+            self._solvers.clear()
 
-    def _pull(self) -> float:
-        """The largest acceleration (m/s2) of what has mass."""
-        heavy, _ = self._matrices.allowed
-        return float(np.abs(heavy @ (heavy.T @ self._force)).max(initial=0.0))
+    def _solver(self, s: complex) -> Callable[..., Unknowns]:
+        """:meth:`.Jacobian.solver`; estimates of errors solve by the matrix of the step."""
+        if s not in self._solvers:
+            self._solvers[s] = self._matrices.solver(s)
+        return self._solvers[s]
 
     # -- steps ------------------------------------------------------------------------------------------------
     def taken(self) -> Step:
@@ -238,8 +243,8 @@ class _Steps:
     def _solved(self, h: float, like: tuple[_Stages, float] | None) -> _Stages | None:
         """The stages of a step h (s), None if Newton's method does not converge; ``like`` others, of a step so much longer."""
         m = self._matrices
-        k, p = len(m.rows), len(m.held)
-        solvers = [m.solver(_REAL / h), m.solver(complex(_VALUES[1]) / h)]
+        k, p = len(m.chosen), len(m.held)
+        solvers = [self._solver(_REAL / h), self._solver(complex(_VALUES[1]) / h)]
         if like is None:  # as a short step of Euler's method goes
             along = _NODES[:, None]
             found = solvers[0](self._v, self._force, np.zeros(p), np.zeros(k))
@@ -291,20 +296,20 @@ class _Steps:
         x, v, times = y.x / metric, y.v / metric, times.tolist()
         here = e.evaluations([displaced(self._begin.state, own) for own in x], times)
         mass, force, damped, driven = e.pulls(here, v, times)
-        rows, gap = np.zeros((count, len(m.rows), n)), np.zeros((count, len(held)))
-        if len(m.lengths):
-            for k, at in enumerate(here):
-                rows[k] = (e.rows(at, v[k]) / m.lengths[:, None] / metric)[m.chosen]
-        off = np.einsum("kij,kj->ki", rows, y.v)
+        rows, gap = [m.rows_at(at, own) for at, own in zip(here, v, strict=True)], np.zeros((count, len(held)))
+        off = np.array([own @ along for own, along in zip(rows, y.v, strict=True)])
         for k, (at, t) in enumerate(zip(here, times, strict=True) if len(m.lengths) else ()):
             gap[k] = at.residual[held] / m.lengths[held]
             if e.inputs.motors or e.inputs.held:
                 moved = (e.inputs.rates(t) / m.lengths)[m.chosen]
                 off[k] -= moved
                 driven[k] -= float(y.velocity[k] @ moved)
-        flow = self._rates(y.x, y.v + np.einsum("kij,ki->kj", rows[:, : len(held)], y.position))
-        pull = np.einsum("kij,kj->ki", mass, rates[:, n:] / metric) - force
-        pull = pull / metric + np.einsum("kij,ki->kj", rows, y.velocity)
+        each = zip(rows, mass, rates[:, n:] / metric, y.velocity, y.position, strict=True)
+        kept, pulled, reactions = map(
+            np.array, zip(*((own[: len(held)].T @ p, m @ a, own.T @ f) for own, m, a, f, p in each), strict=True)
+        )
+        flow = self._rates(y.x, y.v + kept)
+        pull = (pulled - force) / metric + reactions
         return Unknowns(rates[:, :n] - flow, pull, gap, off), np.stack([damped, driven], axis=1)
 
     def _rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -328,18 +333,18 @@ class _Steps:
     def _error(self, stages: _Stages, h: float, repeated: bool) -> float:
         """The error of a step in tolerances, as RADAU5 estimates it; filtered once more where a step is ``repeated``."""
         m = self._matrices
-        solve, no_gap, no_slip = m.solver(_REAL / h), np.zeros(len(m.held)), np.zeros(len(m.rows))
+        solve, no_gap, no_slip = self._solver(_REAL / h), np.zeros(len(m.held)), np.zeros(len(m.chosen))
         x, v = (_ERROR @ z / h for z in (stages.x, stages.v - self._v))
         found = solve(self._v + x, self._force + m.mass @ v, no_gap, no_slip)
         error = self._measured(found.x, found.v, h)
         if self._equations.inputs.varying:
             s = self._speed / self._size
-            later = m.solver(s)(0.0 * x, m.mass @ found.v, no_gap, no_slip)
+            later = self._solver(s)(0.0 * x, m.mass @ found.v, no_gap, no_slip)
             error = max(error, self._measured(s * later.x, 0.0 * v, h))
         if error < 1.0 or not repeated or not np.isfinite(error):
             return error
         rates = np.concatenate([-x, -v])
-        none = Unknowns(found.x, self._v + found.v, np.zeros(len(m.rows)), np.zeros(len(m.held)))
+        none = Unknowns(found.x, self._v + found.v, np.zeros(len(m.chosen)), np.zeros(len(m.held)))
         left, _ = self._left(np.array([self._begin.time]), rates[None], Unknowns(*(z[None] for z in none)))
         again = solve(-left.x[0], -left.v[0], no_gap, no_slip)
         return self._measured(again.x, again.v, h)

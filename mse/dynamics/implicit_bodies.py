@@ -15,6 +15,7 @@ from ..kernels.implicit_steps import Own, Radau, Stages
 from ..kernels.steps import Passed, Sampled
 from ..kernels.trees import SLIDE
 from ..model.joint_assembly import OPEN
+from ..numerics.options import SIZES
 from .accelerations import Equations
 from .bodies import Bodies
 from .compiled_steps import CompiledSteps
@@ -92,14 +93,16 @@ class ImplicitLoopSteps(_Implicit, OfBodies):
 
 
 def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | None:
-    """Compiled steps; None for a system on which elements without kernels act, or that has no bodies.
+    """Compiled steps; None for a system on which elements without kernels act, that has no bodies, or that is large.
 
-    Slopes of accelerations are differences, for which Python would be asked too often.
+    Slopes of accelerations are differences, for which Python would be asked too often, and fill dense matrices.
     """
     bodies = Bodies.of(equations)
     if bodies is None or bodies.shares.in_python:
         return None
     nodes = nodes_of(bodies)
+    if equations.sparse and (equations.size if nodes is None else nodes.count) > SIZES.dense:
+        return None
     kind = kernels_of(bodies, nodes is not None, implicit=True)
     ahead.compile_steps_ahead(kind)
     # what acts is compiled here, with what exerts its forces, while another process compiles the steps

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import null_space, qr
 from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 
@@ -28,7 +27,7 @@ from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from .accelerations import Equations
 from .inertia import GroupInertia
-from .moving import Carried, Frames, add, entries, frames_moving
+from .moving import Carried, Frames, add, frames_moving
 from .slopes import Slopes, of_inertia, of_velocities, slopes
 
 # of the elements of a class: places (E, k) of their coordinates, and mass, damping and stiffness (E, k, k)
@@ -89,6 +88,18 @@ class Jacobian:
                 turned = _turned(e, self._here, self._v)
             self.turned[:p] = turned[self.held] / self.lengths[self.held, None] / metric
             self.stiffness += reactions / np.outer(metric, metric)
+
+    def rows_at(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
+        """:attr:`rows` at another state, as long as they are there."""
+        if not len(self.lengths):
+            return self.rows
+        e = self._equations
+        return (e.rows(here, v) / self.lengths[:, None] / e.measure.metric)[self.chosen]
+
+    def pulled(self, force: np.ndarray) -> np.ndarray:
+        """Measured accelerations (n,) of what has mass, by measured forces (n,)."""
+        heavy, _ = self.allowed
+        return heavy @ (heavy.T @ force)
 
     @property
     def massless(self) -> np.ndarray:
@@ -170,9 +181,17 @@ def _independent(rows: np.ndarray) -> np.ndarray:
 
 def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
     """Slopes (m, n) of ``G v`` by positions, of all constraints, at velocities along axes that do not turn."""
+    # the last row is of those that joined groups fill up, the last column the ground
+    out = np.zeros((e.assembly.constraint_count + 1, e.size + 1))
+    for numbers, place, row in turned_rows(e, here, v):
+        np.add.at(out, (numbers[:, None], place), row)
+    return out[:-1, :-1]
+
+
+def turned_rows(e: Equations, here: Evaluation, v: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The same element by element: numbers (E,) of constraints, places (E, k) of coordinates, and slopes (E, k) by them."""
     at, a = here.configuration, e.assembly
     moving, _ = e.frame_motions(at, v)
-    out = np.zeros((a.constraint_count + 1, e.size + 1))  # the last one is of rows that joined groups fill up
     for g, numbers in zip(a.bound, a.constraint_pattern.numbers, strict=True):
         own, levers, place = e._own(g, v, moving), e._levers(g, at), a._coordinates(g)
         w = moving[g.frames][:, :, 3:]
@@ -187,8 +206,7 @@ def _turned(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
                 row[:, turn] += 0.5 * cross(slopes[:, r, turn], w[:, k])
                 # a frame at lever r moves by v + w x r, where r turns
                 row[:, turn] += cross(levers[:, k], row[:, d]) + cross(levers[:, k], cross(slopes[:, r, d], w[:, k]))
-            np.add.at(out, (numbers[:, r, None], place), row)
-    return out[:-1, :-1]
+            yield numbers[:, r], place, row
 
 
 def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -203,7 +221,7 @@ def _of_inertia(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) ->
     heavy = [part for part in e.parts if part.has_mass] if whole is None else whole.heavy
     out = np.zeros((3, e.size, e.size))
     if heavy:
-        out += _along_fixed_axes(e, v, a, _summed(e, _heavy(e, here, v, a, heavy)))
+        out += _along_fixed_axes(e, v, a, _summed(e, inertia_blocks(e, here, v, a, heavy)))
     return out if whole is None else out + _defined(e, here, v, a, whole.of_inertia(here.state, v, a))
 
 
@@ -213,7 +231,7 @@ def _of_velocities(e: Equations, here: Evaluation, v: np.ndarray) -> np.ndarray:
     parts = [part for part in e.parts if part.has_damping] if whole is None else whole.parts
     out = np.zeros((3, n, n))
     if parts:
-        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, _damped(e, here, v, parts)))
+        out += _along_fixed_axes(e, v, np.zeros(n), _summed(e, velocity_blocks(e, here, v, parts)))
     if whole is None:
         out[2] += here.total(2).stiffness.toarray()
         return out
@@ -235,7 +253,9 @@ def _defined(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, found
     return found
 
 
-def _heavy(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, parts: Sequence[GroupInertia]) -> Blocks:
+def inertia_blocks(
+    e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, parts: Sequence[GroupInertia]
+) -> Blocks:
     """Matrices of the inertia of elements."""
     at = here.configuration
     frames = frames_moving(e, at, v, a)
@@ -244,7 +264,7 @@ def _heavy(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, parts: 
         yield _on_bodies(e, at, frames, part, of_inertia(part, at, own, faster, exact=False))
 
 
-def _damped(e: Equations, here: Evaluation, v: np.ndarray, parts: Sequence[GroupInertia]) -> Blocks:
+def velocity_blocks(e: Equations, here: Evaluation, v: np.ndarray, parts: Sequence[GroupInertia]) -> Blocks:
     """Matrices of dampers and other forces that depend on velocities."""
     at = here.configuration
     moving, _ = e.frame_motions(at, v)
@@ -265,20 +285,6 @@ def _summed(e: Equations, blocks: Blocks) -> np.ndarray:
     for rows, three in blocks:
         add(total, rows, *three)
     return total
-
-
-def sparse_matrices(
-    e: Equations, here: Evaluation, v: np.ndarray
-) -> tuple[sp.csc_matrix, sp.csc_matrix, sp.csc_matrix]:
-    """M, C and K (n, n) of a system without circuits, but for what the turning of axes adds to C and K."""
-    heavy, damping = ([p for p in e.parts if getattr(p, name)] for name in ("has_mass", "has_damping"))
-    blocks = [*_heavy(e, here, v, np.zeros(e.size), heavy), *_damped(e, here, v, damping)]
-    total = [sp.csc_matrix((e.size, e.size))] * 3
-    for rows, three in blocks:
-        at, mine = entries(rows)
-        total = [a + sp.csc_matrix((b[mine], at), shape=a.shape) for a, b in zip(total, three, strict=True)]
-    mass, damped, stiffness = total
-    return mass, damped, stiffness + here.total(2).stiffness
 
 
 def _along_fixed_axes(e: Equations, v: np.ndarray, a: np.ndarray, sums: np.ndarray) -> np.ndarray:

@@ -138,7 +138,7 @@ def _refuse_kept(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> 
         return
     off, rows, mass = e.drift(here, v, time), e.rows(here, v), e.mass(here)
     names = e.topology.coordinate_names
-    light = flowing(names) & ~mass.any(axis=1)
+    light = flowing(names) & (abs(mass) @ np.ones(e.size) == 0.0)
     left = off - rows[:, light] @ np.linalg.lstsq(rows[:, light], off, rcond=DEPENDENT)[0]
     if np.abs(left).max(initial=0.0) <= DEPENDENT * np.abs(off).max(initial=0.0):
         return

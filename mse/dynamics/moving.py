@@ -30,7 +30,7 @@ from ..model.evaluation import Evaluation
 from ..model.groups import Group
 from ..statics.forces import forces_on_frames, tensions
 from ..statics.scales import coordinate_scale
-from .accelerations import Equations, Terms
+from .accelerations import Equations, Terms, entries
 from .flows import FlowPart
 from .slopes import Slopes, slopes
 
@@ -211,13 +211,6 @@ def add(total: np.ndarray, place: np.ndarray, *found: np.ndarray) -> None:
     at, mine = entries(place)
     for sum_of, matrices in zip(total, found, strict=True):
         np.add.at(sum_of, at, matrices[mine])
-
-
-def entries(place: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Rows and columns of entries of matrices (E, k, k) at such places, and which of the entries are not on the ground."""
-    rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
-    mine = (rows >= 0) & (columns >= 0)
-    return (rows[mine], columns[mine]), mine
 
 
 class Carried:

@@ -97,6 +97,6 @@ def _sketch(equations: Equations, first: Moment) -> tuple[dict[str, list[float]]
     terms = equations.terms(equations.evaluation(first.state, first.time), v, first.time)
     names = equations.topology.coordinate_names
     values = np.concatenate([terms.mass @ v, terms.force])
-    sizes = np.concatenate([np.abs(terms.mass) @ v, np.abs(terms.force)])
+    sizes = np.concatenate([abs(terms.mass) @ v, np.abs(terms.force)])
     labels = [*(f"the inertia of {n}" for n in names), *(f"the force on {n}" for n in names)]
     return {"values": values.tolist(), "sizes": sizes.tolist()}, labels

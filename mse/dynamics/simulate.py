@@ -38,6 +38,7 @@ from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
+from .sparse_jacobian import goes_by_sparse_matrices
 from .start import Given, Hidden, carried, closed, moving, placed, put_along, refuse_bare, settled
 from .steppers import compile_steps_ahead
 from .sticking import Sticking
@@ -216,11 +217,13 @@ class Run:
         return first, first
 
     def _choose(self, here: Evaluation, v: np.ndarray, method: str) -> None:
-        self.method, self.why = (method, "") if method else chosen(self.equations, here, v, self._span, self.rtol)
-        self.equations.implicit = self.method == "implicit"
-        self._stays = undecided(self.equations, here, v) if self.equations.implicit else []
-        self.equations.undecided = bool(self._stays)
-        self.equations.hidden = self.equations.implicit and bool(Hidden.of(self.equations, here, v))
+        e = self.equations
+        self.method, self.why = (method, "") if method else chosen(e, here, v, self._span, self.rtol)
+        e.implicit = self.method == "implicit"
+        e.sparse = e.implicit and goes_by_sparse_matrices(e, here)
+        by_dense = e.implicit and not e.sparse
+        self._stays = undecided(e, here, v) if by_dense else []
+        e.undecided, e.hidden = bool(self._stays), by_dense and bool(Hidden.of(e, here, v))
 
     # -- steps ------------------------------------------------------------------------------------------------
     def to(

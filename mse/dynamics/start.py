@@ -354,9 +354,10 @@ def settled(
     e, n, first = equations, equations.size, equations.size - equations.topology.internal
     mass = e.mass(here)
     names = e.topology.coordinate_names[first:]
-    light = first + np.flatnonzero(~mass[first:].any(axis=1))
+    light = first + np.flatnonzero(abs(mass[first:]) @ np.ones(n) == 0.0)
     if not len(light):
         return here, v
+    mass = mass.toarray() if sp.issparse(mass) else mass
     unknown, states = e.assembly.variables()
     at_once = states & ~matrices(e, here, v, np.zeros(n))[1][:, first:].any(axis=0)
     efforts = np.flatnonzero(unknown | at_once)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..elements.base import MObject
 from ..elements.definitions import of_mse
@@ -33,9 +34,12 @@ _KEPT = 16  # records of ways through the conditions of the laws: a law with end
 
 
 class Pull(NamedTuple):
-    """M (n, n), f - c (n,), power (W) of dampers, and of other forces; of several states along a first axis."""
+    """M (n, n), f - c (n,), power (W) of dampers, and of other forces; of several states along a first axis.
 
-    mass: np.ndarray
+    M of a large system is sparse, of several states one after the other.
+    """
+
+    mass: np.ndarray | sp.csr_matrix | Sequence[sp.csr_matrix]
     force: np.ndarray
     damped: float | np.ndarray
     driven: float | np.ndarray

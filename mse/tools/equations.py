@@ -427,7 +427,7 @@ class _Check:
             pulled += matrix.T @ multipliers[held:]
             flows = matrix @ v
         expected = np.concatenate([along.T @ (terms.mass @ a - terms.force + pulled), residual, flows])
-        sizes = np.abs(along.T) @ (np.abs(terms.mass) @ np.abs(a) + np.abs(terms.force) + np.abs(pulled))
+        sizes = np.abs(along.T) @ (abs(terms.mass) @ np.abs(a) + np.abs(terms.force) + np.abs(pulled))
         sizes = np.concatenate([sizes, np.full(held + flowing, 1.0)])
         _compare(label, list(self.equations.expressions), found, expected, sizes)
         if self.tree.joints:
