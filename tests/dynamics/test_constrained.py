@@ -139,3 +139,19 @@ def test_a_large_system_with_fast_decays_goes_by_implicit_steps():
     equations, here = about_rest(system)
     method, why = methods.chosen(equations, here, np.zeros(equations.size), 1.0, 1e-9)
     assert method == "implicit" and "damps" in why
+
+
+def test_given_rates_of_many_points_on_rods_are_there():
+    """Rows of rates act on turns without inertia, which hinges alone hold: the lower points stay where they are."""
+    system, initial = mse.MSystem("many", gravity=(0, 0, -9.81)), {}
+    for k in range(30):
+        frames = [{"top": Pose.dz(1.0)}, {"top": Pose.dz(0.7)}]
+        upper = system.add(mse.RigidBody(f"upper{k}", mass=1.5, at=Pose.dz(-1.0), frames=frames[0]))
+        lower = system.add(mse.RigidBody(f"lower{k}", mass=0.9, at=Pose.dz(-1.7), frames=frames[1]))
+        system.add(mse.Revolute(f"one{k}", axis=(0, -1, 0)), between=(upper.frame("top"), system.ground))
+        system.add(mse.Revolute(f"two{k}", axis=(0, -1, 0)), between=(lower.frame("top"), upper))
+        initial[f"one{k}.angle'"] = 1.0 + k
+    found = system.simulate(duration=1e-3, dt=1e-3, rtol=1e-4, initial=initial, progress=False)
+    rates = np.array(list(initial.values()))
+    np.testing.assert_allclose([found[f"one{k}.angle'"][0] for k in range(30)], rates, rtol=1e-13)
+    np.testing.assert_allclose([found[f"two{k}.angle'"][0] for k in range(30)], -rates * (1.0 + 1.0 / 0.7), rtol=1e-13)
