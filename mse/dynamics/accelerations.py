@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..elements import laws
+from ..elements.coordinates import GENERALIZED, declared
 from ..kernels.assembling import shift_to_reference
 from ..kernels.motions import cross
 from ..model.assembly import Assembly
@@ -137,8 +138,26 @@ class Equations:
         found = Measure.of(self.assembly, t.frame_poses(*initial_poses(t))[0])
         if t.internal:
             at = Evaluation.initial(self.assembly).configuration
-            found.metric[self.size - t.internal :] = motion_scale(t, self.assembly, at, found.size)
+            scale = motion_scale(t, self.assembly, at, found.size)
+            self._follow_mass(scale, at)
+            found.metric[self.size - t.internal :] = scale
         return found
+
+    def _follow_mass(self, scale: np.ndarray, at: Configuration) -> None:
+        """Let shapes without unit, as of beams, count (k,) by the displacement of their element, the mean over its mass."""
+        for part in self.parts:
+            inner, frames = part.group.internal, 6 * part.shape.frames
+            if not part.has_mass or not inner.size:
+                continue
+            shapes = [
+                [c.domain == GENERALIZED and not c.unit and c.size is None for c in declared(obj)]
+                for obj in part.objects
+            ]
+            mass, _ = part.masses(at, np.zeros((len(inner), part.shape.size)))
+            whole = mass[:, :frames:6, :frames:6].sum(axis=(1, 2))[:, None]
+            own = np.einsum("eii->ei", mass)[:, frames:]
+            known = np.array(shapes) & (own > 0.0) & (whole > 0.0)
+            scale[inner[known]] = np.sqrt(own / np.where(whole > 0.0, whole, 1.0))[known]
 
     @cached_property
     def without_store(self) -> list[tuple[np.ndarray, float]]:

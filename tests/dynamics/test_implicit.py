@@ -279,3 +279,24 @@ def test_a_moment_in_a_step_is_found_where_rounding_ends_newtons_method(monkeypa
         return
     went_on = system.simulate(duration=1e-3, dt=1e-3, start=run.at(5e-4).state, rtol=1e-11)
     assert went_on["capacitor.charge"][0] == pytest.approx(5e-6 * (1.0 - np.exp(-0.5)), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_steps_do_not_depend_on_how_shapes_are_scaled(method):
+    """Amplitudes of shapes count by what they displace: at the same tolerance stresses as units would take many more steps."""
+    mass, stiffness = np.diag([1.0, 1.0, 1.0, 0.01, 0.01, 0.01, 0.1]), np.zeros((7, 7))
+    mass[2, 6] = mass[6, 2] = 0.2
+    stiffness[6, 6] = 500.0
+    found = []
+    for unit in (1.0, 1e4, 1e-4):
+        by = np.diag([1.0] * 6 + [unit])
+        system = mse.MSystem("arm", gravity=(0, 0, -9.81))
+        body = mse.FlexibleBody("body", M=by @ mass @ by, K=by @ stiffness @ by, interfaces={"end": mse.Pose.dx(0.5)})
+        system.add(mse.Revolute("hinge", axis=(0, 1, 0)), between=(system.add(body), system.ground))
+        motion = system.simulate(
+            duration=1.0, dt=0.5, rtol=1e-6, method=method, outputs=["hinge.angle"], progress=False
+        )
+        found.append((motion.steps, motion["hinge.angle"]))
+    for steps, angle in found[1:]:
+        assert steps == found[0][0]
+        np.testing.assert_allclose(angle, found[0][1], atol=1e-8)
