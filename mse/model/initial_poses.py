@@ -48,7 +48,7 @@ class _Placing:
         self.pending: dict[
             int, list[int]
         ] = {}  # units that wait for their own initial pose, and the objects that give it
-        self.queue = deque([0])
+        self.laying, self.hanging = deque([0]), deque([0])  # placed units, beside which others may be laid, or hung
         self.laid: set[int] = set()
         self.rests: dict[int, list[tuple[int, Pose]]] = {}  # by element: its frames and their poses at rest
         positioned = np.array([k for k, el in enumerate(t.elements) if el.obj.at is not None], dtype=np.int64)
@@ -104,7 +104,8 @@ class _Placing:
     def _place(self, unit: int, p: Pose) -> None:
         self.o[unit], self.U[unit] = p.o, p.U
         self.placed[unit] = True
-        self.queue.append(unit)
+        self.laying.append(unit)
+        self.hanging.append(unit)
 
     def _offset(self, frame: int) -> Pose:
         return Pose._of(self.t.offset_o[frame], self.t.offset_U[frame])
@@ -130,7 +131,8 @@ class _Placing:
         chosen = np.sort(first[first >= 0])
         self.o[units[chosen]], self.U[units[chosen]] = o[chosen], u[chosen]
         self.placed[units[chosen]] = True
-        self.queue.extend(units[chosen].tolist())
+        for queue in (self.laying, self.hanging):
+            queue.extend(units[chosen].tolist())
         off = np.maximum(np.abs(o - self.o[units]).max(axis=1), np.abs(u - self.U[units]).max(axis=(1, 2)))
         for j in np.flatnonzero(off > 1e-7).tolist():
             unit = int(units[j])
@@ -181,17 +183,17 @@ class _Placing:
 
     # -- poses derived from a placed neighbor ----------------------------------------------------------------
     def _place_neighbors(self) -> bool:
-        while self.queue:
+        while queue := self.laying or self.hanging:  # a spring hangs nothing that a beam has a place for
             progress = False
-            for k in self.hangers[self.queue[0]]:
-                if k not in self.rests:
+            for k in self.hangers[queue[0]]:
+                if queue is self.hanging and k not in self.rests:
                     progress |= self._hang(k)
-                elif k not in self.laid:
+                elif queue is self.laying and k in self.rests and k not in self.laid:
                     self.laid.add(k)
                     progress |= self._lay(self.rests[k])
             if progress:
                 return True
-            self.queue.popleft()
+            queue.popleft()
         return False
 
     def _free(self, frame: int) -> bool:

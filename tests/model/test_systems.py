@@ -341,3 +341,18 @@ def test_initial_poses_that_users_give_are_those_of_the_moment():
     np.testing.assert_allclose(begun() - before, [[0, 0, 0], [0, 0, 0], [0.01, 0, 0]], rtol=0, atol=1e-15)
     system["wire0_0"].length = 0.5
     np.testing.assert_allclose(begun() - before, [[0, 0, 0], [0, 0, 0], [0.01, 0, 0]], rtol=0, atol=1e-15)
+
+
+def test_a_spring_hangs_no_end_of_a_beam_that_has_a_place():
+    """A spring of 0.4 m would lift the tip by 0.1 m: as an initial pose, that would stretch the beam by a tenth."""
+    system = MSystem("shelf", gravity=(0, 0, -9.81))
+    post = system.add(RigidBody("post", mass=1.0, inertia=0.1, at=Pose()))
+    system.add(mse.Bushing("foot", stiffness=(1e3,) * 6), between=(post, system.ground))
+    beam = system.add(mse.RoundBeam("beam", length=0.2, radius=2e-3))
+    system.clamp(post, beam.frame(0))
+    above = system.ground @ Pose.dxdydz(0.2, 0, 0.5)
+    system.add(mse.Spring("tie", stiffness=300.0, length=0.4), between=(above, beam.frame(1)))
+    topology = system.relaxation().topology
+    places, _ = topology.frame_poses(*initial_poses(topology))
+    assert any(np.allclose(o, [0.2, 0, 0], atol=1e-12) for o in places)
+    assert not any(np.allclose(o, [0.2, 0, 0.1], atol=1e-3) for o in places)
