@@ -120,7 +120,7 @@ class _Steps:
         self._bodies = 6 * (e.assembly.bodies - 1)
         here = e.evaluation(begin.state, begin.time)
         self._matrices = (SparseJacobian if e.sparse else Jacobian)(e, here, begin.v)
-        self._solvers: dict[complex, Callable[..., Unknowns]] = {}
+        self._solver: Callable[..., Unknowns] | None = None  # by the real eigenvalue, of the last trial
         self._free = ~self._matrices.massless
         # what flows where, and what an effort drives through the largest resistance (measured, m/s)
         resistance = self._matrices.damping.diagonal() * self._metric**2
@@ -149,15 +149,8 @@ class _Steps:
         m = self._matrices
         if len(m.chosen):
             s = _REAL / h
-            found = self._solver(s)(self._v, self._force, np.zeros(len(m.held)), np.zeros(len(m.chosen)))
+            found = m.solver(s)(self._v, self._force, np.zeros(len(m.held)), np.zeros(len(m.chosen)))
             m.accelerate(s * found.v, found.velocity)
-            self._solvers.clear()
-
-    def _solver(self, s: complex) -> Callable[..., Unknowns]:
-        """:meth:`.Jacobian.solver`; estimates of errors solve by the matrix of the step."""
-        if s not in self._solvers:
-            self._solvers[s] = self._matrices.solver(s)
-        return self._solvers[s]
 
     # -- steps ------------------------------------------------------------------------------------------------
     def taken(self) -> Step:
@@ -244,8 +237,9 @@ class _Steps:
         """The stages of a step h (s), None if Newton's method does not converge; ``like`` others, of a step so much longer."""
         m = self._matrices
         k, p = len(m.chosen), len(m.held)
-        solvers = [self._solver(_REAL / h), self._solver(complex(_VALUES[1]) / h)]
+        solvers = [m.solver(_REAL / h), m.solver(complex(_VALUES[1]) / h)]
         if like is None:  # as a short step of Euler's method goes
+            self._solver = solvers[0]
             along = _NODES[:, None]
             found = solvers[0](self._v, self._force, np.zeros(p), np.zeros(k))
             x = along * h * self._v + _REAL * along**2 * (_REAL * found.x - h * self._v)
@@ -331,15 +325,15 @@ class _Steps:
             yield from zip(own, out.reshape(-1, 6)[:, 3:], strict=True)
 
     def _error(self, stages: _Stages, h: float, repeated: bool) -> float:
-        """The error of a step in tolerances, as RADAU5 estimates it; filtered once more where a step is ``repeated``."""
+        """The error of the last trial in tolerances, as RADAU5 estimates it; filtered once more where it is ``repeated``."""
         m = self._matrices
-        solve, no_gap, no_slip = self._solver(_REAL / h), np.zeros(len(m.held)), np.zeros(len(m.chosen))
+        solve, no_gap, no_slip = self._solver, np.zeros(len(m.held)), np.zeros(len(m.chosen))
         x, v = (_ERROR @ z / h for z in (stages.x, stages.v - self._v))
         found = solve(self._v + x, self._force + m.mass @ v, no_gap, no_slip)
         error = self._measured(found.x, found.v, h)
         if self._equations.inputs.varying:
             s = self._speed / self._size
-            later = self._solver(s)(0.0 * x, m.mass @ found.v, no_gap, no_slip)
+            later = m.solver(s)(0.0 * x, m.mass @ found.v, no_gap, no_slip)
             error = max(error, self._measured(s * later.x, 0.0 * v, h))
         if error < 1.0 or not repeated or not np.isfinite(error):
             return error
