@@ -352,8 +352,7 @@ def settled(
     efforts here.  Raises ModelError where they contradict charges or rates that are there at the beginning.
     """
     e, n, first = equations, equations.size, equations.size - equations.topology.internal
-    mass = e.mass(here)
-    names = e.topology.coordinate_names[first:]
+    mass, names = e.mass(here), e.topology.coordinate_names[first:]
     light = first + np.flatnonzero(abs(mass[first:]) @ np.ones(n) == 0.0)
     if not len(light):
         return here, v
