@@ -26,8 +26,8 @@ from benchmarks.table import Table
 MODULES = (
     "working_points", "own_elements", "frequencies", "hinges", "kagra", "chain_noise", "circuits", "stiffness_tables",
     "time_steps",
-    "motions", "swinging_stage", "beam_motions", "matrices", "beams", "first_use",
-    "progress",
+    "motions", "swinging_stage", "beam_motions", "matrices", "beams",
+    "first_use", "progress",
 )  # fmt: skip
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 

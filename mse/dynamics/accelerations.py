@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..elements import laws
-from ..elements.coordinates import GENERALIZED, declared
 from ..kernels.assembling import shift_to_reference
 from ..kernels.motions import cross
 from ..model.assembly import Assembly
@@ -42,7 +41,7 @@ from .whole import Pull, Whole
 
 
 class Inertia(NamedTuple):
-    """Rows, columns and values of the entries of M, in sums, and the forces of inertia c (n,) without accelerations."""
+    """M as rows, columns and values, which add up at equal places, and the forces of inertia c (n,) without accelerations."""
 
     entries: tuple[np.ndarray, np.ndarray, np.ndarray]
     force: np.ndarray
@@ -133,31 +132,20 @@ class Equations:
 
     @cached_property
     def measure(self) -> Measure:
-        """What steps count for: turns by the size of the system, charges and the like by what is stored of them."""
+        """What steps count for: turns by the size of the system, charges and the like by what is stored of them.
+
+        Shapes count by what they displace, so that steps do not depend on how they are scaled.
+        """
         t = self.topology
         found = Measure.of(self.assembly, t.frame_poses(*initial_poses(t))[0])
         if t.internal:
             at = Evaluation.initial(self.assembly).configuration
             scale = motion_scale(t, self.assembly, at, found.size)
-            self._follow_mass(scale, at)
+            for part in self.parts:
+                numbers, moved = part.shapes(at)
+                scale[numbers] = moved
             found.metric[self.size - t.internal :] = scale
         return found
-
-    def _follow_mass(self, scale: np.ndarray, at: Configuration) -> None:
-        """Let shapes without unit, as of beams, count (k,) by the displacement of their element, the mean over its mass."""
-        for part in self.parts:
-            inner, frames = part.group.internal, 6 * part.shape.frames
-            if not part.has_mass or not inner.size:
-                continue
-            shapes = [
-                [c.domain == GENERALIZED and not c.unit and c.size is None for c in declared(obj)]
-                for obj in part.objects
-            ]
-            mass, _ = part.masses(at, np.zeros((len(inner), part.shape.size)))
-            whole = mass[:, :frames:6, :frames:6].sum(axis=(1, 2))[:, None]
-            own = np.einsum("eii->ei", mass)[:, frames:]
-            known = np.array(shapes) & (own > 0.0) & (whole > 0.0)
-            scale[inner[known]] = np.sqrt(own / np.where(whole > 0.0, whole, 1.0))[known]
 
     @cached_property
     def without_store(self) -> list[tuple[np.ndarray, float]]:

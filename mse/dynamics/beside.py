@@ -35,11 +35,10 @@ class Beside:
         # numbers of the coordinates of each copy: bodies come first
         own, of_copies = np.arange(e.size), np.arange(count)[:, None]
         inner = own >= 6 * bodies
-        numbers = own + np.where(inner, 6 * bodies * (count - 1) + internal * of_copies, 6 * bodies * of_copies)
-        self._numbers = numbers
-        # copy and own number of each coordinate of all copies
-        self._of = np.empty((2, numbers.size), dtype=int)
-        self._of[:, numbers] = np.broadcast_arrays(of_copies, own)
+        self._numbers = own + np.where(inner, 6 * bodies * (count - 1) + internal * of_copies, 6 * bodies * of_copies)
+        # of each coordinate of all copies: which copy it belongs to, and its number there
+        self._copies, self._own = np.empty((2, self._numbers.size), dtype=int)
+        self._copies[self._numbers], self._own[self._numbers] = of_copies, own
         self._large, self._size = e.large, e.size
         self._empty = not (groups or heavy or parts)
         self._all = e.beside(count) if count > 1 else e
@@ -62,7 +61,7 @@ class Beside:
         motions = e.frame_motions(here, moves) if self._heavy or self._parts else _NO_MOTIONS
         if self._heavy:
             (row, column, value), inertia = e.inertia_of(here, moves, motions, self._heavy)
-            (copy, row), column = self._of[:, row], self._of[1, column]
+            copy, row, column = self._copies[row], self._own[row], self._own[column]
             if self._large:
                 n = self._size
                 mass = sp.csr_matrix((value, (n * copy + row, column)), shape=(n * len(at), n))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..elements import laws, velocity_laws
 from ..elements.base import MObject
+from ..elements.coordinates import GENERALIZED, declared
 from ..elements.law_record import Shape
 from ..elements.recorded_laws import Together
 from ..kernels.motions import cross
@@ -74,6 +75,23 @@ class GroupInertia:
         """Kinetic energies (E,) in J at velocities (E, n) of frames and internal coordinates."""
         mass = self.kernel_masses(at) if self._by_kernels else self.masses(at, velocities)[0]
         return 0.5 * np.einsum("ei,eij,ej->e", velocities, mass, velocities)
+
+    def shapes(self, at: Configuration) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers (k,) of internal coordinates that are amplitudes of shapes, as of beams, and what one unit displaces (k,) in m.
+
+        That is the root mean square over the mass of the element.  Coordinates with a unit or a declared size are no shapes.
+        """
+        inner, frames = self.group.internal, 6 * self.shape.frames
+        if not self.has_mass or not inner.size:
+            return np.zeros(0, dtype=int), np.zeros(0)
+        named = [
+            [c.domain == GENERALIZED and not c.unit and c.size is None for c in declared(obj)] for obj in self.objects
+        ]
+        mass, _ = self.masses(at, np.zeros((len(inner), self.shape.size)))
+        whole = np.repeat(mass[:, :frames:6, :frames:6].sum(axis=(1, 2))[:, None], inner.shape[1], axis=1)
+        own = np.einsum("eii->ei", mass)[:, frames:]
+        known = np.array(named) & (own > 0.0) & (whole > 0.0)
+        return inner[known], np.sqrt(own[known] / whole[known])
 
     def _mass_matrices(self, at: Configuration) -> np.ndarray:
         n = self.shape.size

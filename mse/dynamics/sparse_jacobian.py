@@ -32,12 +32,12 @@ def goes_by_sparse_matrices(equations: Equations, here: Evaluation) -> bool:
 
 
 class SparseJacobian:
-    """M, C and K (n, n), and independent constraints: see :class:`.Jacobian`, of which it has all that steps ask for."""
+    """M, C and K (n, n), and independent constraints: all of :class:`.Jacobian` that steps ask for."""
 
     def __init__(self, equations: Equations, here: Evaluation, v: np.ndarray):
         self._equations, self._here, self._v = equations, here, v
         self._static = here.total(2).stiffness
-        self._damped = _summed(equations, velocity_blocks(equations, here, v, _damping(equations)))
+        self._damped = _damped(equations, here, v)
         self._put_matrices(np.zeros(equations.size))
         slopes, self.lengths = equations.sparse_slopes(here, None)
         self.held = self.chosen = rank(slopes).independent
@@ -46,8 +46,8 @@ class SparseJacobian:
 
     def _put_matrices(self, a: np.ndarray) -> None:
         e, turning = self._equations, _turns(self._equations, self._v)
-        found = _summed(e, inertia_blocks(e, self._here, self._v, a, _heavy(e)))
-        mass, damping, stiffness = (x + y for x, y in zip(found, self._damped, strict=True))
+        moving = _moving(e, self._here, self._v, a)
+        mass, damping, stiffness = (x + y for x, y in zip(moving, self._damped, strict=True))
         # along axes that do not turn velocities change by x' - W x, accelerations by x'' - W' x - W x'
         damping = damping + mass @ turning
         stiffness = stiffness + damping @ turning + mass @ _turns(e, a) + self._static
@@ -119,22 +119,23 @@ class SparseJacobian:
 
 def sparse_matrices(e: Equations, here: Evaluation, v: np.ndarray) -> Three:
     """M, C and K (n, n) of a system without circuits, but for what the turning of axes adds to C and K."""
-    moving = _summed(e, inertia_blocks(e, here, v, np.zeros(e.size), _heavy(e)))
-    damped = _summed(e, velocity_blocks(e, here, v, _damping(e)))
-    mass, damping, stiffness = (x + y for x, y in zip(moving, damped, strict=True))
+    shares = _moving(e, here, v, np.zeros(e.size)), _damped(e, here, v)
+    mass, damping, stiffness = (x + y for x, y in zip(*shares, strict=True))
     return mass, damping, stiffness + here.total(2).stiffness
 
 
-def _heavy(e: Equations) -> list:
-    return [part for part in e.parts if part.has_mass]
+def _moving(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> Three:
+    """The share of inertia, on bodies whose axes turn with them."""
+    return _summed(e, inertia_blocks(e, here, v, a, [part for part in e.parts if part.has_mass]))
 
 
-def _damping(e: Equations) -> list:
-    return [part for part in e.parts if part.has_damping]
+def _damped(e: Equations, here: Evaluation, v: np.ndarray) -> Three:
+    """The share of dampers and of what velocities change in powers, likewise."""
+    return _summed(e, velocity_blocks(e, here, v, [part for part in e.parts if part.has_damping]))
 
 
 def _summed(e: Equations, blocks: Blocks) -> Three:
-    """Sums (n, n) over elements, on bodies whose axes turn with them."""
+    """Sums (n, n) over elements."""
     total = [sp.csc_matrix((e.size, e.size))] * 3
     for rows, three in blocks:
         at, mine = entries(rows)

@@ -12,8 +12,9 @@ from .precision import EPS
 # (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
 _STIFFER = 7.3
 _SOFTEST = EPS**0.5  # of the stiffest: softest penalty of a constraint, half way to rounding
-# Of the penalties of other rows on its coordinates: the softest penalty of a row.  With a tenth and ten times of it
-# tests/dynamics/test_constrained.py::test_given_rates_of_many_points_on_rods_are_there and tests/numerics pass.
+# Of the penalties of other rows on its coordinates: the softest penalty of a row.  Without it
+# tests/dynamics/test_constrained.py::test_given_rates_of_many_points_on_rods_are_there fails; with a tenth and ten times of it
+# that test and tests/numerics pass.
 _BESIDE = 1e-2
 # Entries beyond which a row is divided.  The working point of a star of 1,200 coils takes as long with 30 and 300.
 _LONG = 100
@@ -22,8 +23,8 @@ _LONG = 100
 def constraint_stiffness(constraints: sp.csr_matrix, sizes: np.ndarray) -> np.ndarray:
     """Penalty stiffness (m,) of constraints with rows (m, n) of unit length, on coordinates of the stiffness ``sizes`` (n,).
 
-    A row is not much softer than other rows make its coordinates: the small block of a factor, which goes with its inverse, would
-    be large beside them, and rounds of refinement would not remove it.
+    No row is much softer than its neighbors on the same coordinates.  The block of its multiplier goes with the inverse of its
+    penalty, so it would be large, and rounds of refinement would not remove its error.
     """
     rows = abs(constraints)
     found = np.maximum(_STIFFER * (rows @ sizes), _SOFTEST * (sizes.max(initial=0.0) or 1.0))
