@@ -7,6 +7,7 @@ the forces of all other elements.  Systems with other masses or constraints have
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -53,12 +54,15 @@ class Bodies:
             6 * bodies + rows, 12 * bodies + 2, (36, 3),
         )  # fmt: skip
         self.work = Work(*map(np.zeros, shapes))
+        self.work.u[0] = np.eye(3)  # the ground stays
         self.shares, self.drives = shares, drives_of(holding)
         self.alone = not (shares.in_python or shares.inputs or self.drives)
         self.extra = np.zeros(6 * bodies + 2)  # forces in Python, and powers of dampers and others
         self._asked = None if self.alone else InPython(self._answer)
         self._asked_at = np.nan  # the time (s) of inputs in the arrays
         self._state: State | None = None  # at the begin of a step
+        # where the forces of inputs along joints go: springs, and the number of one by joint and measure
+        self._springs = model.springs, {(m.joint, m.code): k for k, m in enumerate(measuring) if m.code != LINE}
         self._error: BaseException | None = None  # in Python while compiled code asked for forces
 
     @classmethod
@@ -89,6 +93,10 @@ class Bodies:
         rows = Rows(self.shares.laws, *gears_of(self.shares, self.holding, self.measuring))
         return ActingElements(self.equations, self.shares.actors, rows, seats[:, [0, 6]])
 
+    def push_springs(self, springs: np.ndarray, numbers: Mapping[tuple[tuple[int, int], int], int]) -> None:
+        """Have the forces of inputs along joints in other arrays of springs, whose numbers are given by joint and measure."""
+        self._springs = springs, numbers
+
     @cached_property
     def _places(self) -> dict[str, tuple[np.ndarray, tuple[int, int]]]:
         """The array, and the place there, for the value of each input, by name.
@@ -96,13 +104,12 @@ class Bodies:
         Inputs of joints within the ground are left out, since nothing moves there.
         """
         of = {el.path: (g.number, k) for g in self.equations.assembly.groups for k, el in enumerate(g.elements)}
-        springs = {(m.joint, m.code): k for k, m in enumerate(self.measuring) if m.code != LINE}
-        pushing, found = [el.path for el in self.shares.actors.pushing], {}
+        pushing, found, (springs, numbers) = [el.path for el in self.shares.actors.pushing], {}, self._springs
         for name, (el, column) in self.shares.inputs.items():
             if pushes(el):
                 found[name] = self.elements.inputs, (pushing.index(el.path), column)
-            elif (at := (of[el.path], measure_pushed(el, column))) in springs:
-                found[name] = self.model.springs, (springs[at], 4)
+            elif (at := (of[el.path], measure_pushed(el, column))) in numbers:
+                found[name] = springs, (numbers[at], 4)
         return found
 
     def exerting(self, state: State, v: np.ndarray) -> tuple[int, int, Acting]:

@@ -13,7 +13,7 @@ from ..kernels.steps import NO_INERTIA, Method, Passed, Sampled
 from ..model.configuration import State
 from ..numerics.dop853 import dop853
 from .accelerations import Equations
-from .bodies import NotElementary
+from .bodies import Bodies, NotElementary
 from .charts import no_moment
 from .moments import MadeLater, Moment, Step
 
@@ -23,12 +23,14 @@ _MOST, _MORE = 256, 4
 # The most steps times bodies in one call.  Ctrl-C and the display of progress wait for a call: half a second for 900 bodies in
 # loops.  With a tenth and ten times of it tests/dynamics/test_closed_loops.py passes.
 _WORK = 10_000
+# The same where Python gives inputs, whose functions may be slow.  With 4 and 64 tests/dynamics/test_jumps.py passes.
+_ASKING = 16
 
 
 def method_of(equations: Equations, rtol: float, constants: tuple[float, ...]) -> Method:
     """The method of order 8 for a relative tolerance, with the constants that :mod:`mse.dynamics.explicit` has."""
-    slow, rounding, turn, *factors = constants
-    limits = np.array([rtol, equations.measure.size, slow, rounding, turn])
+    slow, rounding, turn, rest, *factors = constants
+    limits = np.array([rtol, equations.measure.size, slow, rounding, turn, rest])
     coefficients = dop853.C, dop853.A, dop853.B, np.array([dop853.E5[:-1], dop853.E3[:-1]]), dop853.D
     return Method(*map(np.ascontiguousarray, coefficients), limits, np.array(factors))
 
@@ -37,15 +39,23 @@ def method_of(equations: Equations, rtol: float, constants: tuple[float, ...]) -
 Interpolation = Callable[[Passed, int, Moment], Callable[[Sampled], None]]
 
 
+# How many of the steps that begin at times (s) and may have the lengths (s) see all that inputs do.
+Clear = Callable[[np.ndarray, np.ndarray], int]
+
+
 class CompiledSteps(ABC):
-    """Steps of a system with so many angles that the code follows."""
+    """Steps of bodies with so many angles that the code follows."""
 
     complete: bool  # whether elements remember nothing but these angles, so that a moment long before tells the rest
 
-    def __init__(self, equations: Equations, angles: int):
-        self.equations, self._angles = equations, angles
+    def __init__(self, bodies: Bodies, angles: int):
+        self.bodies, self.equations, self._angles = bodies, bodies.equations, angles
         self._row: _Row | None = None
-        self._many, self._most = 1, max(1, min(_MOST, _WORK // equations.assembly.bodies))
+        # Python exerts forces from the state at the begin of a step, and looks at each step that follows a prescribed motion
+        many = 1 if bodies.shares.in_python or bodies.drives else _WORK // self.equations.assembly.bodies
+        if not bodies.alone:
+            many = min(many, _ASKING)
+        self._many, self._most = 1, max(1, min(_MOST, many))
 
     @abstractmethod
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
@@ -92,14 +102,20 @@ class CompiledSteps(ABC):
             row = self._row = self._made(begin, self._many, np.inf if until is None else until, np.zeros(0))
         return row.step()
 
-    def leap(self, begin: Moment, until: float, times: np.ndarray) -> tuple[Step, list[float]]:
+    def leap(
+        self, begin: Moment, until: float, times: np.ndarray, clear: Clear | None = None
+    ) -> tuple[Step, list[float]] | None:
         """Many steps from a moment on, until a time (s), with moments at some of the times (s) ahead, and the times between them.
 
-        Raises as ``step``.
+        They are as many as are ``clear``; None if the first is not.  Raises as ``step``.
         """
-        return self._made(begin, self._most, until, times[:_MOST]).leap()
+        if clear is None:
+            return self._made(begin, self._most, until, times[:_MOST]).leap()
+        row = self._made(begin, self._many, until, times[:_MOST], clear)
+        self._many = min(_MORE * self._many, self._most) if len(row) == self._many else 1
+        return row.leap() if len(row) else None
 
-    def _made(self, begin: Moment, many: int, until: float, times: np.ndarray) -> _Row:
+    def _made(self, begin: Moment, many: int, until: float, times: np.ndarray, clear: Clear | None = None) -> _Row:
         state, passed = begin.state, self._room(many, begin)
         step = begin.step or 0.0
         firsts = state.o, state.U, begin.v, self.angles(state), begin.time, (begin.damped, begin.driven), step
@@ -109,6 +125,9 @@ class CompiledSteps(ABC):
         made, came, ended = self.march(begin, passed, until, sampled)
         if not made:
             raise NotElementary if ended == NO_INERTIA else self.failed(begin)
+        if clear is not None:
+            made = clear(passed.time[:made], passed.foreseen[:made])
+            came = int(np.searchsorted(times[:came], passed.time[made], side="right"))
         kept = [None if len(times) else self.interpolation(s) for s in range(made)]
         return _Row(self, begin, passed, Sampled(*(x[:came] for x in sampled)), kept)
 

@@ -22,7 +22,7 @@ from .bodies import Bodies
 from .charts import Chart, StepFailed
 from .loops import LoopSteps
 from .moments import Moment, Step
-from .steppers import TURN, Stepper, idle, kernels_of, speed_scale
+from .steppers import AT_REST, TURN, Stepper, idle, kernels_of, speed_scale
 from .trees import TreeSteps
 
 # Of the largest speed: velocities below it are as exact as this one. With a tenth and with ten times of it
@@ -50,7 +50,7 @@ class ExplicitStepper(Stepper):
         super().__init__(equations, rtol, until)
         bodies = Bodies.of(equations)
         if bodies is not None:
-            constants = _SLOW, NOTHING, TURN, _SAFE, _LEAST, _MOST
+            constants = _SLOW, NOTHING, TURN, AT_REST, _SAFE, _LEAST, _MOST
             tree = TreeSteps.of(bodies, rtol, constants)
             self._compiled = tree or LoopSteps(bodies, rtol, constants)
             kind = kernels_of(bodies, tree is not None, implicit=False)

@@ -30,9 +30,9 @@ class _Implicit(CompiledSteps):
 
     kernels: ModuleType  # the system's own
 
-    def _prepare(self, radau: Radau, works: int) -> None:
+    def _prepare(self, radau: Radau) -> None:
         n = len(radau.metric)
-        row = 2 * n + works
+        row = 2 * n + 2
         self._radau, self._stages = radau, Stages(
             *(np.zeros(row) for _ in range(6)), np.zeros((3, 2 * n)), np.zeros((3, 2 * n)), np.zeros((3, row)), np.zeros((n, n)),
             np.zeros((n, n)), np.zeros((2, n, n), dtype=complex), np.zeros((2, n), dtype=int),
@@ -43,10 +43,13 @@ class _Implicit(CompiledSteps):
     def _given(self, begin: Moment) -> tuple:
         """What the system's own kernels work on in steps from a moment on."""
 
+    @np.errstate(all="ignore")
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         memory = InMemory(self._given(begin))
         own = Own(*self.kernels.addresses(), memory.at)
-        return implicit_steps.march(own, self._radau, self._stages, passed, until, sampled)
+        found = implicit_steps.march(own, self._radau, self._stages, passed, until, sampled)
+        self.bodies.refuse_broken(found[0] > 0)
+        return found
 
     def interpolation(self, s: int) -> None:
         return None
@@ -61,29 +64,23 @@ class ImplicitTreeSteps(_Implicit, OfTree):
         super().__init__(bodies, nodes)
         metric = np.full(nodes.count, bodies.equations.measure.size)
         metric[[node.numbers[2] for node in nodes.nodes if node.numbers[1] == SLIDE]] = 1.0
-        self._prepare(radau._replace(metric=metric), 1)
-        self._always = implicit_trees.given(self.tree, self.rows, 2 * nodes.count + 1)
+        self._prepare(radau._replace(metric=metric))
+        self._size = 2 * nodes.count + 2
 
     def _given(self, begin: Moment) -> tuple:
-        return self._always
+        return implicit_trees.given(self.tree(begin), self.rows, self._size)
 
 
 class ImplicitLoopSteps(_Implicit, OfBodies):
-    """Implicit steps of bodies that form no tree, or on which wires, bushings and the like act."""
+    """Implicit steps of bodies that form no tree."""
 
     kernels = implicit_loops
 
     def __init__(self, bodies: Bodies, radau: Radau):
         super().__init__(bodies)
-        self._prepare(radau, 2)
+        self._prepare(radau)
         limits = np.append(bodies.limits(0.0), OPEN * bodies.equations.measure.outermost)
         self._sizes = limits, len(bodies.followed), bodies.held
-
-    @np.errstate(all="ignore")
-    def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
-        found = super().march(begin, passed, until, sampled)
-        self.bodies.refuse_broken(found[0] > 0)
-        return found
 
     def _given(self, begin: Moment) -> tuple:
         b = self.bodies

@@ -22,6 +22,7 @@ from ..model.evaluation import Evaluation
 from ..model.flattening import Element
 from ..validation.arguments import called, find, mapping, number, real, refusal
 from .prescribed import BESIDE, Signal
+from .readings import Reading
 
 Given = float | Callable[[float], float] | ArrayLike
 INPUTS = "forces and motions by input, such as {'coil.fx': 2.0, 'crank.angle': lambda t: 5 * t}"
@@ -112,16 +113,14 @@ class InputForces:
     __hash__ = None
 
     @property
-    def functions(self) -> list[Callable[[float], float]]:
-        """The forces and held currents that are functions of time, not numbers."""
-        return [partial(self._force, name) for name in self._values if callable(self.given[name])]
-
-    @property
-    def varying(self) -> dict[str, Callable[[float], float]]:
-        """The values of the inputs that are no numbers, by name."""
-        given = {name for name, value in self.given.items() if callable(value) or np.ndim(value)}
+    def varying(self) -> dict[str, Reading]:
+        """The inputs that are no numbers, by name."""
+        given = [name for name, value in self.given.items() if callable(value) or np.ndim(value)]
         return {
-            name: self._signals[name].value if name in self._signals else partial(self._force, name) for name in given
+            name: Reading(self._signals[name].value)
+            if name in self._signals
+            else Reading(partial(self._force, name), self.given[name])
+            for name in given
         }
 
     @np.errstate(all="ignore")

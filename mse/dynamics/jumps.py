@@ -8,7 +8,9 @@ something has no mass, its rates jump too: they follow from the new inputs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,8 +19,9 @@ from ..errors import ModelError
 from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, EPS, NOTHING
 from .accelerations import Equations
-from .charts import permitted
+from .charts import StepFailed, permitted
 from .moments import Moment, Step
+from .readings import Reading
 from .start import Given, settled
 from .steppers import Stepper
 from .switches import Switches
@@ -31,6 +34,7 @@ _JUMP = 1e-3
 _HALVINGS = 64  # by then two times are neighbours as numbers
 _FAINT = np.finfo(float).tiny / EPS  # numbers below it have steps of their own
 _READ = 64  # parts of a step in which inputs are read; with 32 and 128 tests/dynamics/test_jumps.py passes
+_EVERY = _READ // _PARTS
 # Of the range of an input in a step: by how much lines through its values at the nodes of the step may miss others.  With 0.15
 # and 0.4 tests/dynamics/test_jumps.py passes.
 _MISSED = 0.25
@@ -41,18 +45,42 @@ _STEADY = 1e-6
 _BETWEEN, _MOST = 8, 4000
 _FINEST = 1e3 * EPS  # of the time: steps in which times are hardly told apart
 
+Times = tuple[np.ndarray, np.ndarray, np.ndarray]  # (s) at which inputs are read in a step, see Jumps
+
 
 class Jumps:
     """The inputs of a run that vary with time; ``given`` has no initial values, ``times`` (s) are those of the samples."""
 
     def __init__(self, equations: Equations, given: Given, times: np.ndarray):
         self.equations, self._given, self._times = equations, given, times
-        self._functions, self._varying = equations.inputs.functions, equations.inputs.varying
+        self._varying = equations.inputs.varying
+        # prescribed motions do not jump, see Signal.broken
+        self._jumping = {name: f for name, f in self._varying.items() if name not in equations.inputs.prescribed}
 
     @property
     def looks(self) -> bool:
         """Whether each step is looked at."""
         return bool(self._varying)
+
+    def leap(self, maker: Stepper, begin: Moment, samples: np.ndarray) -> Step | None:
+        """Steps in a row that see what inputs do, with moments at samples (s); None if the next one may have to be shorter."""
+        if not self.looks:
+            return maker.leap(begin, samples)
+        if begin.step is not None:
+            with suppress(StepFailed, ModelError):  # raised by the step that is made alone
+                return maker.leap(begin, samples, partial(self._clear_steps, maker.nodes))
+        return None
+
+    @np.errstate(all="ignore")
+    def _clear_steps(self, nodes: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> int:
+        """How many steps in a row (s,) see what inputs do, and no jump."""
+        steps = [
+            self._times_in(begin, end, nodes)
+            for begin, end in zip(begins.tolist(), (begins + lengths).tolist(), strict=True)
+        ]
+        for name, function in self._varying.items():
+            steps = steps[: clear(function, steps, name in self._jumping)]
+        return len(steps)
 
     def step(self, maker: Stepper, switches: Switches, begin: Moment) -> Step:
         """The next step: one that sees what inputs do, up to the first jump ahead, if there is one."""
@@ -90,8 +118,9 @@ class Jumps:
         while True:
             jump = self._ahead(begin, end)
             end = end if jump is None else jump[0]
-            at = np.minimum(begin + (end - begin) * nodes, end)
-            hidden = next((name for name, value in self._varying.items() if hides(value, at, self._times)), None)
+            times = self._times_in(begin, end, nodes)
+            together = np.concatenate(times)
+            hidden = next((name for name, f in self._varying.items() if hides(times, f.at(together))), None)
             if hidden is None or jump == (begin, np.nextafter(begin, np.inf)):
                 return (step if end == begin + step else end - begin), jump
             end = begin + 0.5 * (end - begin)
@@ -104,11 +133,24 @@ class Jumps:
                     "given times, joined by np.interp"
                 )
 
+    def _times_in(self, begin: float, end: float, nodes: np.ndarray) -> Times:
+        """Times (s) at which inputs are read in a step: so many in equal distances, at its nodes, and between samples of the run.
+
+        The last ones are one more than may be in a step if there are too many.
+        """
+        at, inside = np.minimum(begin + (end - begin) * nodes, end), np.zeros(0)
+        if len(samples := self._times):
+            step = (samples[1] - samples[0]) / _BETWEEN
+            first, last = ((t - samples[0]) / step for t in (begin, min(end, samples[-1])))
+            inside = samples[0] + step * np.arange(np.ceil(first), np.floor(min(last, first + _MOST + 1)) + 1.0)
+            inside = inside[(inside >= begin) & (inside <= end)]
+        return np.linspace(begin, end, _READ + 1), at, inside
+
     @np.errstate(all="ignore")
     def _jump_at(self, time: float) -> bool:
         """Whether an input is another one right behind a time (s)."""
         later = float(np.nextafter(time, np.inf))
-        pairs = ((f(time), f(later)) for f in self._functions)
+        pairs = ((f(time), f(later)) for f in self._jumping.values())
         return any(abs(b - a) > max(_JUMP * max(abs(a), abs(b)), _FAINT) for a, b in pairs)
 
     def behind(self, moment: Moment, time: float) -> Moment:
@@ -126,8 +168,8 @@ class Jumps:
     def _ahead(self, begin: float, end: float) -> tuple[float, float] | None:
         """The neighbouring times (s) between which the first jump lies; None without one."""
         found = None
-        for function in self._functions:
-            while (jump := largest_jump(function, begin, end)) is not None:
+        for function in self._jumping.values():
+            while (jump := jump_between(function, begin, end)) is not None:
                 found, end = jump, jump[0]
         return found
 
@@ -151,45 +193,53 @@ def _refuse_kept(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> 
     )
 
 
-def hides(function: Callable[[float], float], nodes: np.ndarray, samples: np.ndarray) -> bool:
-    """Whether lines through the values of a function at ``nodes`` (s), ascending, miss what it does between them.
+def clear(function: Reading, steps: list[Times], jumping: bool) -> int:
+    """How many of the steps in a row at whose times a function is read neither hide what it does nor, if it may jump, a jump."""
+    if not steps:
+        return 0
+    splits = np.cumsum([sum(map(len, times)) for times in steps])
+    values = np.split(function.at(np.concatenate([t for times in steps for t in times])), splits[:-1])
+    for k, (times, found) in enumerate(zip(steps, values, strict=True)):
+        jumps = jumping and largest_jump(function, times[0][::_EVERY], found[: _READ + 1 : _EVERY])
+        if jumps or hides(times, found):
+            return k
+    return len(steps)
 
-    It is read there, and between the ``samples`` (s), of equal distance, of a run.
+
+def hides(times: Times, values: np.ndarray) -> bool:
+    """Whether lines through the values of a function at the nodes of a step miss what it does between them.
+
+    Values are those at the three kinds of times (s) that are read, see :class:`Jumps`.
     """
-    begin, end = nodes[[0, -1]].tolist()
-    times = np.linspace(begin, end, _READ + 1)
-    if len(samples):
-        step = (samples[1] - samples[0]) / _BETWEEN
-        first, last = ((t - samples[0]) / step for t in (begin, min(end, samples[-1])))
-        if last - first > _MOST:
-            return True
-        inside = samples[0] + step * np.arange(np.ceil(first), np.floor(last) + 1.0)
-        times = np.append(times, inside[(inside >= begin) & (inside <= end)])
-    values = np.array([_read(function, t) for t in times.tolist()])
-    known = np.array([_read(function, t) for t in nodes.tolist()])
-    times, values = times[~np.isnan(values)], values[~np.isnan(values)]
-    if np.isnan(known).any() or not len(values):
+    parts, nodes, inside = times
+    if len(inside) > _MOST:
+        return True
+    known = values[len(parts) : len(parts) + len(nodes)]
+    good = ~np.isnan(values)
+    if not good[len(parts) : len(parts) + len(nodes)].all() or not good.any():
         return False  # the step itself says what is wrong
-    most, least = max(values.max(), known.max()), min(values.min(), known.min())
-    missed = np.abs(values - np.interp(times, nodes, known)).max()
+    together, values = np.concatenate(times)[good], values[good]
+    most, least = values.max(), values.min()
+    missed = np.abs(values - np.interp(together, nodes, known)).max()
     return bool(missed > max(_MISSED * (most - least), _STEADY * max(abs(most), abs(least))))
 
 
-def _read(function: Callable[[float], float], time: float) -> float:
-    try:
-        return function(time)
-    except ModelError:
-        return np.nan
-
-
-def largest_jump(function: Callable[[float], float], begin: float, end: float) -> tuple[float, float] | None:
+def jump_between(function: Reading, begin: float, end: float) -> tuple[float, float] | None:
     """The times next to the jump of a function in the part of an interval where it changes most; None where there is none."""
     if not end > begin:
         return None
-    times = np.linspace(begin, end, _PARTS + 1).tolist()
-    values = [function(t) for t in times]
-    k = int(np.abs(np.diff(values)).argmax())
-    (a, b), (low, high) = times[k : k + 2], values[k : k + 2]
+    times = np.linspace(begin, end, _PARTS + 1)
+    return largest_jump(function, times, function.at(times))
+
+
+def largest_jump(
+    function: Callable[[float], float], times: np.ndarray, values: np.ndarray
+) -> tuple[float, float] | None:
+    """The neighbouring times next to a jump between two times (s), those between which values of a function change most."""
+    k = int(np.abs(values[1:] - values[:-1]).argmax())
+    (a, b), (low, high) = times[k : k + 2].tolist(), values[k : k + 2].tolist()
+    if not abs(high - low) >= 0.0:  # a number is missing: the function says why
+        low, high = function(a), function(b)
     length, change = b - a, abs(high - low)
     for _ in range(_HALVINGS):
         middle = 0.5 * (a + b)

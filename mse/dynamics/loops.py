@@ -19,7 +19,6 @@ from .bodies import Bodies, NotElementary
 from .charts import JointsOpen, StepFailed, open_at
 from .compiled_steps import CompiledSteps, Interpolation, method_of
 from .moments import Moment
-from .steppers import AT_REST
 
 # Times the pivot below which rounding denies the tolerance: if a stage has a smaller one, constraints are restored in all stages.
 # With a third and with ten times of it tests/dynamics/test_bodies.py passes.
@@ -43,11 +42,7 @@ class OfBodies(CompiledSteps):
     complete = False
 
     def __init__(self, bodies: Bodies):
-        super().__init__(bodies.equations, len(bodies.followed))
-        self.bodies = bodies
-        # Python exerts forces from the state at the begin of a step, and inputs may need the next step to be shorter
-        if not bodies.alone:
-            self._most = 1
+        super().__init__(bodies, len(bodies.followed))
 
     def left(self, moment: Moment) -> np.ndarray | None:
         return self.bodies.left(moment)
@@ -65,7 +60,7 @@ class LoopSteps(OfBodies):
     def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...]):
         super().__init__(bodies)
         equations, n, rows, dead = bodies.equations, bodies.equations.size, bodies.held, dead_pivot(rtol)
-        apart = np.array([OPEN * equations.measure.outermost, dead, AT_REST, _ELSEWHERE, _TRIES])
+        apart = np.array([OPEN * equations.measure.outermost, dead, _ELSEWHERE, _TRIES])
         self._method, self._parts = method_of(equations, rtol, constants), (7, 2 * n + 2)  # of an interpolation
         self._rules = Rules(
             equations.measure.metric, bodies.limits(_NEAR * dead), apart,

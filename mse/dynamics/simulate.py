@@ -249,12 +249,13 @@ class Run:
             self._add(sample)
         watch.start(sample)
         looked_at = watch.looks or self.sticking.looks or switches.looks(begin)
-        leaps = maker.leaps and not looked_at and not jumps.looks
+        leaps = maker.leaps and not looked_at
         if not looked_at:
             maker.samples = times
         try:
             while k <= steps and end is None:
-                step = maker.leap(begin, times[k:]) if leaps else jumps.step(maker, switches, begin)
+                step = jumps.leap(maker, begin, times[k:]) if leaps else None
+                step = step or jumps.step(maker, switches, begin)
                 self.locking.refuse_pole(step)
                 self.begins.add(step)
                 self.evaluations += step.evaluations

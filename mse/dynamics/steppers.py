@@ -12,7 +12,7 @@ from ..numerics.precision import NOTHING
 from .accelerations import Equations
 from .bodies import Bodies, NotElementary
 from .charts import StepFailed
-from .compiled_steps import CompiledSteps
+from .compiled_steps import Clear, CompiledSteps
 from .moments import Moment, Step
 from .trees import nodes_of
 
@@ -53,7 +53,7 @@ def kernels_of(bodies: Bodies, tree: bool, implicit: bool) -> str:
     if implicit:
         return ahead.IMPLICIT_TREES if tree else ahead.IMPLICIT_LOOPS
     others = ahead.ACTING * bodies.acting + ahead.HOLDING * bodies.lawful
-    return ahead.TREES if tree else ahead.LOOPS + others
+    return (ahead.TREES if tree else ahead.LOOPS) + others
 
 
 class Stepper(ABC):
@@ -91,14 +91,17 @@ class Stepper(ABC):
         """Whether many steps may be made at once, where nobody has to look at each."""
         return self._compiled is not None and self._until is not None
 
-    def leap(self, begin: Moment, times: np.ndarray) -> Step:
-        """Steps in a row, with moments at some of the times (s) ahead; raises as ``step``."""
-        try:
-            step, between = self._compiled.leap(begin, self._until, times)
-        except NotElementary:
-            return self._kept(self._single(begin))
-        self._pace.keep(between)
-        return step
+    def leap(self, begin: Moment, times: np.ndarray, clear: Clear | None = None) -> Step | None:
+        """Steps in a row that are ``clear``, with moments at some of the times (s) ahead.
+
+        None where compiled code has none.  Raises as ``step``.
+        """
+        with suppress(NotElementary):
+            if (found := self._compiled.leap(begin, self._until, times, clear)) is not None:
+                step, between = found
+                self._pace.keep(between)
+                return step
+        return None
 
     def _kept(self, step: Step) -> Step:
         """A step that was made; :class:`StepFailed` if it is one of too many short ones."""

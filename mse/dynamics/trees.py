@@ -14,9 +14,10 @@ from ..kernels import tree_steps
 from ..kernels.joints import ANGLE
 from ..kernels.steps import Passed, Sampled
 from ..kernels.tree_nodes import WIDTH
-from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
+from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Outside, Tree
 from ..model.configuration import State
-from .bodies import Bodies
+from .acting import NOTHING_ACTS
+from .bodies import Bodies, NotElementary
 from .body_models import WHOLE
 from .charts import StepFailed
 from .compiled_steps import CompiledSteps, Interpolation, method_of
@@ -56,18 +57,19 @@ class Nodes:
             self._joint(b, carrier[b], bodies.holding[e]) if e >= 0 else self._free(b) for b, e in hangs_on.items()
         )
         for seat in bodies.measuring:
-            self.found = self.found and (seat.code == LINE or seat.code in self.springs.get(seat.joint, {}))
+            self.found = self.found and (seat.code == LINE or (seat.joint, seat.code) in self.springs)
 
     def tree(self, bodies: Bodies) -> Tree:
-        count = len(self.nodes) + 1
-        springs, lines = np.zeros((count, 4)), [s for s in bodies.measuring if s.code == LINE]
+        count, work = len(self.nodes) + 1, bodies.work
+        springs, lines = np.zeros((count, 5)), [s for s in bodies.measuring if s.code == LINE]
         for seat in bodies.measuring:
             if seat.code != LINE:
-                springs[self.springs[seat.joint][seat.code]] = seat.spring
+                springs[self.springs[seat.joint, seat.code], :4] = seat.spring
         ends = np.array([[self._of_body[b] for b in s.bodies.tolist()] for s in lines], dtype=int).reshape(-1, 2)
         out = Tree(
             bodies.model.gravity, np.zeros((count, 6), dtype=int), np.zeros((count, 3, 3)), np.zeros((count, 10)), springs,
             np.zeros((count, 4, 3)), np.zeros((count, 3)), ends, np.zeros((len(lines), 10)),
+            Outside(0, *NOTHING_ACTS, work.o, work.u, work.motion, work.motion[1:].reshape(-1), bodies.extra),
         )  # fmt: skip
         for k, node in enumerate(self.nodes, 1):
             out.nodes[k], out.places[k], out.masses[k], out.marks[k] = node[:4]
@@ -102,9 +104,8 @@ class Nodes:
         marks = np.stack([from_[1 + one], from_[2 - one], to[1 + one], to[2 - one]])
         self._add(b, before, kinds, from_[0], to[0], marks, seat)
         codes = [*sliding, ANGLE] if turning == HINGE else sliding
-        self.springs[seat.joint] = dict(
-            zip(codes, range(len(self.nodes) - len(kinds) + 1, len(self.nodes) + 1), strict=False)
-        )
+        for k, code in enumerate(codes, len(self.nodes) - len(kinds) + 1):
+            self.springs[seat.joint, code] = k
         return True
 
     def _add(self, b, before, kinds, on, at, marks, seat) -> None:
@@ -132,20 +133,25 @@ def _about(own: np.ndarray, at: np.ndarray) -> np.ndarray:
 class OfTree(CompiledSteps):
     """Steps of a tree, in coordinates of its joints."""
 
-    complete = True
-
     def __init__(self, bodies: Bodies, nodes: Nodes):
-        self.tree = nodes.tree(bodies)
-        super().__init__(bodies.equations, len(self.tree.nodes))
-        self.rows = np.zeros((len(self.tree.nodes), WIDTH))
+        self._tree = nodes.tree(bodies)
+        bodies.push_springs(self._tree.springs, nodes.springs)
+        super().__init__(bodies, len(self._tree.nodes))
+        self.complete = not any(g.cls.memory_size for g in bodies.shares.actors.groups)
+        self.rows = np.zeros((len(self._tree.nodes), WIDTH))
         remembered = [(*node.remembered, k) for k, node in enumerate(nodes.nodes, 1) if node.remembered is not None]
         self._remembered = [  # group, and arrays of elements, of their numbers and of nodes
             (g, *np.array([rest for _, *rest in own]).T) for g, own in groupby(sorted(remembered), itemgetter(0))
         ]
 
+    def tree(self, begin: Moment) -> Tree:
+        """The tree with what acts on it in steps from a moment on."""
+        ask, exert, acting = self.bodies.exerting(begin.state, begin.v)
+        return self._tree._replace(outside=self._tree.outside._replace(ask=ask, exert=exert, acting=acting))
+
     def angles(self, state: State) -> np.ndarray:
         """Angles of nodes at a state; only hinges have some."""
-        angles = np.zeros(len(self.tree.nodes))
+        angles = np.zeros(len(self._tree.nodes))
         for g, elements, numbers, nodes in self._remembered:
             angles[nodes] = state.memory[g][elements, numbers]
         return angles
@@ -159,8 +165,8 @@ class OfTree(CompiledSteps):
 
 
 def nodes_of(bodies: Bodies) -> Nodes | None:
-    """None for a system that is no tree, or on which more acts than gravity and springs and dampers of joints or lines."""
-    if not bodies.alone or bodies.acting or bodies.lawful:
+    """None for a system that is no tree, or where inputs, laws or gears hold something."""
+    if bodies.drives or bodies.lawful:
         return None
     nodes = Nodes(bodies)
     return nodes if nodes.found else None
@@ -173,7 +179,7 @@ class TreeSteps(OfTree):
         super().__init__(bodies, nodes)
         *limits, _, least, most = constants
         self._method = method_of(bodies.equations, rtol, (*limits, _SAFE, least, most))
-        self._parts = 7, 2 * nodes.count + 1  # of an interpolation
+        self._parts = 7, 2 * nodes.count + 2  # of an interpolation
 
     @classmethod
     def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
@@ -182,14 +188,18 @@ class TreeSteps(OfTree):
         return None if nodes is None else cls(bodies, nodes, rtol, constants)
 
     def failed(self, begin: Moment) -> Exception:
-        return StepFailed()
+        return NotElementary() if self.bodies.missed else StepFailed()
 
+    @np.errstate(all="ignore")
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         self._dense = np.zeros(self._parts) if len(sampled.time) else np.zeros((0, self._parts[1]))
-        return tree_steps.march(self.tree, self.rows, self._method, passed, until, sampled, self._dense)
+        tree = self.tree(begin)
+        found = tree_steps.march(tree, self.rows, self._method, passed, until, sampled, self._dense)
+        self.bodies.refuse_broken(found[0] > 0)
+        return found
 
     def interpolation(self, s: int) -> Interpolation | None:
         return partial(self._between, self._dense) if len(self._dense) else None
 
     def _between(self, dense: np.ndarray, passed: Passed, s: int, begin: Moment) -> Callable[[Sampled], None]:
-        return partial(tree_steps.between, self.tree, self.rows, passed, s, dense)
+        return partial(tree_steps.between, self._tree, self.rows, passed, s, dense)

@@ -78,13 +78,9 @@ def needed(with_beams: bool) -> list[tuple]:
 def steps_of(kind: str) -> list[tuple]:
     """The kernels that make steps of rigid bodies on joints, and arguments of the right types; the longest come first.
 
-    Trees have one of their own.  All other bodies have one that makes many steps, by calls of one that evaluates them, and of
+    Trees have one of their own.  All other bodies have one that makes many steps, by calls of one that evaluates them.  There are
     others where elements are acting or holding.  Implicit steps have several, some with code for trees and other code for loops.
     """
-    if kind == TREES:
-        from .tree_steps import march, march_arguments
-
-        return [(march, march_arguments())]
     if kind == IMPLICIT_TREES:
         from . import implicit_trees
 
@@ -94,6 +90,12 @@ def steps_of(kind: str) -> list[tuple]:
 
         return implicit_loops.kernels()
     from .acting import exert, exert_arguments
+
+    acting = [(exert, exert_arguments())] if ACTING in kind else []
+    if TREES in kind:
+        from .tree_steps import march, march_arguments
+
+        return [(march, march_arguments()), *acting]
     from .multibody import run, run_arguments
     from .multibody_steps import march, march_arguments
 
@@ -102,9 +104,7 @@ def steps_of(kind: str) -> list[tuple]:
         from .holding import hold, hold_arguments
 
         kernels.append((hold, hold_arguments()))
-    if ACTING in kind:
-        kernels.append((exert, exert_arguments()))
-    return [*kernels, (march, march_arguments())]
+    return [*kernels, *acting, (march, march_arguments())]
 
 
 def compile_ahead(kernels: Collection) -> None:

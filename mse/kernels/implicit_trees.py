@@ -1,4 +1,4 @@
-"""Trees of rigid bodies as systems of :mod:`mse.kernels.implicit_steps`; nothing in them depends on time."""
+"""Trees of rigid bodies as systems of :mod:`mse.kernels.implicit_steps`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 
 from . import implicit_steps
 from .by_address import address, from_memory
-from .implicit_steps import GOOD, NOT_GOOD
+from .implicit_steps import GOOD
 from .jit import kept
+from .tree_accelerations import accelerate, follow
 from .tree_poses import begin_step, put_bodies
-from .trees import BALL, HINGE, Tree, accelerate, place
+from .trees import BALL, HINGE, Tree, place, tree_arguments
 
 
 def given(tree: Tree, rows: np.ndarray, size: int) -> tuple:
@@ -21,9 +22,7 @@ def given(tree: Tree, rows: np.ndarray, size: int) -> tuple:
 
 def example() -> tuple:
     """What is given of a tree, for its types."""
-    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
-    numbers = np.zeros((0, 0), dtype=int)
-    return given(Tree(row, numbers, stack, table, table, stack, table, numbers, table), table, 0)
+    return given(tree_arguments(), np.zeros((0, 0)), 0)
 
 
 _given = from_memory(example())
@@ -31,10 +30,11 @@ _given = from_memory(example())
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_begin(at, time, o, u, v, angles, y, gaps):
-    """Coordinates y (2 n + 1,) at the begin of a step, where ``begin`` are the angles."""
+    """Coordinates y (2 n + 2,) at the begin of a step, where ``begin`` are the angles."""
     tree, rows, begin, _ = _given(at)
+    follow(tree, o, u)
     begin_step(tree, rows, o, u, v, angles, y)
-    n, gaps[0] = (y.shape[0] - 1) // 2, 0.0
+    n, gaps[0] = (y.shape[0] - 2) // 2, 0.0
     for k in range(tree.nodes.shape[0]):
         begin[k] = angles[k]
         if tree.nodes[k, 1] == BALL:
@@ -45,9 +45,9 @@ def put_begin(at, time, o, u, v, angles, y, gaps):
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
 def put_slopes(at, time, y, out):
-    """Slopes (2 n + 1,) at coordinates y; GOOD if all joints have inertia."""
+    """Slopes (2 n + 2,) at coordinates y; see :func:`.tree_accelerations.accelerate`."""
     tree, rows, _, _ = _given(at)
-    return GOOD if accelerate(tree, rows, y, out) else NOT_GOOD
+    return accelerate(tree, rows, time, y, out)
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)

@@ -39,9 +39,9 @@ from .steps import (
 class Rules(NamedTuple):
     """How steps of bodies are judged: ``metric`` (n,) makes velocities of coordinates to speeds (m/s).
 
-    ``limits`` (5,) are those of :func:`mse.kernels.multibody.run`.  ``apart`` (5,) are the distance (m) by which rows may stay
-    open, the pivot below which rounding denies the tolerance, sizes a second below which speeds are rest, and by which factor and
-    how often a step is made shorter where that pivot shows.  The rest is room: for the gaps (4,) of ``run`` and whether
+    ``limits`` (5,) are those of :func:`mse.kernels.multibody.run`.  ``apart`` (4,) are the distance (m) by which rows may stay
+    open, the pivot below which rounding denies the tolerance, and by which factor and how often a step is made shorter where that
+    pivot shows.  The rest is room: for the gaps (4,) of ``run`` and whether
     constraints of stages are restored, which rows are independent (R,), the same where constraints are restored, and further
     forces (n + 2,); for coordinates at the begin and twice at the end of a step (3, 2 n + 2), slopes of its stages (16, 2 n + 2)
     and tolerances (2 n,).  March allocates nothing: without counting who refers to an array it compiles
@@ -67,7 +67,7 @@ def _put_tolerances(method, rules, y, slope, tolerances):
     for i in range(n):
         fastest, pull = max(fastest, rules.metric[i] * abs(y[n + i])), max(pull, rules.metric[i] * abs(slope[n + i]))
     speed = max(fastest, sqrt(size * pull))
-    if not speed > rules.apart[2] * size:
+    if not speed > method.limits[5] * size:
         speed = size
     for i in range(n):
         tolerances[i] = method.limits[0] * size / rules.metric[i]
@@ -193,16 +193,16 @@ def _taken(own, begin, method, speed, lengths, y, ends, slopes, tolerances, to):
             point[i] = end[i]
         error = _error(method, y, end, h, slopes, tolerances)
         change = min(method.factors[2], safe * error**-0.125) if error > 0.0 else method.factors[2]
-        if not error < 1.0 and dead and elsewhere < rules.apart[4]:
-            h, elsewhere = rules.apart[3] * h, elsewhere + 1
+        if not error < 1.0 and dead and elsewhere < rules.apart[3]:
+            h, elsewhere = rules.apart[2] * h, elsewhere + 1
             continue
         shorter = max(least, change) if change < 1.0 else least
         if error < 1.0:
             shorter = least  # a shorter step may be nearer to where joints close
             if _settled(own, begin, begin[0] + h, method, point, slopes, to):
-                if rules.gaps[3] < rules.apart[1] and at_ends <= rules.apart[4]:
+                if rules.gaps[3] < rules.apart[1] and at_ends <= rules.apart[3]:
                     whole = whole if at_ends else h
-                    h, at_ends = rules.apart[3] * h if at_ends < rules.apart[4] else whole, at_ends + 1
+                    h, at_ends = rules.apart[2] * h if at_ends < rules.apart[3] else whole, at_ends + 1
                     continue
                 # what constraints had to correct is an error, too, which the method's own estimate may miss
                 apart = max(rules.gaps[0] / method.limits[1], rules.gaps[1] / speed) / method.limits[0]

@@ -27,8 +27,8 @@ class Method(NamedTuple):
     ``nodes`` (16,) and ``weights`` (16, 16) of the stages, of which the first twelve make a step; ``last`` (12,) of its end;
     ``errors`` (2, 12) of its errors of orders 5 and 3; ``between`` (4, 16) of the last four parts of its interpolation.
     ``limits`` are the relative tolerance, the size of the system (m), the share of the largest speed below which speeds are as
-    exact as this one, the least relative change of a time, and how far a body turns in a step (rad); ``factors`` are those on
-    the step that an error allows, at least and at most (Hairer's).
+    exact as this one, the least relative change of a time, how far a body turns in a step (rad), and sizes a second below which
+    speeds are rest; ``factors`` are those on the step that an error allows, at least and at most (Hairer's).
     """
 
     nodes: np.ndarray

@@ -155,7 +155,7 @@ def _let_go(row, c, d, pivot, push):
 def let_hinge_go(row, own, value, rate):
     """Take the turn of a hinge out of inertia and force of its node; how much more inertia it has than rounding.
 
-    ``own`` are stiffness, rest, preload and damping.
+    ``own`` are stiffness, rest, preload, damping and the force of an input.
     """
     e0, e1, e2 = row[AXIS], row[AXIS + 1], row[AXIS + 2]
     c = [row[k] * e0 + row[k + 1] * e1 + row[k + 2] * e2 for k in (H, H + 3, H + 6)]
@@ -164,7 +164,7 @@ def let_hinge_go(row, own, value, rate):
     d2 = row[J + 2] * e0 + row[J + 4] * e1 + row[J + 5] * e2
     pivot, size = e0 * d0 + e1 * d1 + e2 * d2, row[J] + row[J + 3] + row[J + 5]
     push = -(e0 * row[F + 3] + e1 * row[F + 4] + e2 * row[F + 5])
-    push = push + (own[2] - own[0] * (row[VALUE] + value - own[1]) - own[3] * rate)
+    push = push + (own[2] + own[4] - own[0] * (row[VALUE] + value - own[1]) - own[3] * rate)
     _let_go(row, c, (d0, d1, d2), pivot, push)
     return pivot - _NOTHING * size
 
@@ -179,7 +179,7 @@ def let_slide_go(row, own, value, rate):
     d = [row[k] * e0 + row[k + 3] * e1 + row[k + 6] * e2 for k in (H, H + 1, H + 2)]
     pivot, size = e0 * c0 + e1 * c1 + e2 * c2, row[M] + row[M + 3] + row[M + 5]
     push = -(e0 * row[F] + e1 * row[F + 1] + e2 * row[F + 2])
-    push = push + (own[2] - own[0] * (row[VALUE] + value - own[1]) - own[3] * rate)
+    push = push + (own[2] + own[4] - own[0] * (row[VALUE] + value - own[1]) - own[3] * rate)
     _let_go(row, (c0, c1, c2), d, pivot, push)
     return pivot - _NOTHING * size
 

@@ -1,4 +1,4 @@
-"""Coordinates of joints of a tree from poses and velocities of its bodies at the begin of a step, and these at coordinates."""
+"""Between bodies and nodes of a tree: coordinates at the begin of a step, poses and velocities of bodies, forces on them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import atan2
 from .jit import bare_part
 from .rotations import TURN, WHOLE
 from .straight_ir import straight
-from .tree_nodes import COLUMN, TURNED, VALUE, P, U, V, W
+from .tree_nodes import COLUMN, TURNED, VALUE, F, P, U, V, W
 from .trees import BALL, HINGE, SLIDE, put_points
 
 
@@ -88,11 +88,11 @@ def _begin_ball(row, one, two, y, at):
 
 @bare_part
 def begin_step(tree, rows, o, u, v, angles, y):
-    """Coordinates y (2 n + 1,) at the begin of a step from poses o (b + 1, 3), u (b + 1, 3, 3) and velocities v (6 b,) of bodies.
+    """Coordinates y (2 n + 2,) at the begin of a step from poses o (b + 1, 3), u (b + 1, 3, 3) and velocities v (6 b,) of bodies.
 
     ``angles`` (k + 1,) of hinges are brought to what poses say, on the branch where they are.
     """
-    n = (y.shape[0] - 1) // 2
+    n = (y.shape[0] - 2) // 2
     for i in range(y.shape[0]):
         y[i] = 0.0
     for i in range(3):
@@ -150,3 +150,13 @@ def put_bodies(tree, rows, y, o, u, v):
         body = tree.nodes[k, 3]
         if body:
             _put_pose(rows[k], tree.places[k], o[body], u[body], v, 6 * body - 6)
+
+
+@straight
+def add_force(row, place, forces, at):
+    """Add the force on a body, with a torque about its point, which begin at a place of ``forces``, to the force of its node."""
+    arm = [-x for x in _seen(row, place, 1)]
+    for i in range(3):
+        i1, i2 = (i + 1) % 3, (i + 2) % 3
+        row[F + i] -= forces[at + i]
+        row[F + 3 + i] -= forces[at + 3 + i] + arm[i1] * forces[at + i2] - arm[i2] * forces[at + i1]

@@ -29,14 +29,15 @@ from .steps import (
     put_within,
     trial_length,
 )  # fmt: skip
+from .tree_accelerations import GOOD, NOT_GOOD, accelerate, follow
 from .tree_nodes import A
 from .tree_poses import begin_step, put_bodies
-from .trees import BALL, HINGE, SLIDE, Tree, accelerate, place
+from .trees import BALL, HINGE, SLIDE, place, tree_arguments
 
 
 @bare_part
-def _put_stages(tree, rows, method, y, h, first, last, slopes, point):
-    """Slopes (s, 2 n + 1) of stages of a step h from y; whether all joints have inertia."""
+def _put_stages(tree, rows, method, time, y, h, first, last, slopes, point):
+    """Slopes (s, 2 n + 2) of stages of a step h from a time and y; REACHED, or why there are none."""
     for s in range(first, last):
         for i in range(y.shape[0]):
             point[i] = 0.0
@@ -47,9 +48,10 @@ def _put_stages(tree, rows, method, y, h, first, last, slopes, point):
                     point[i] += x * row[i]
         for i in range(y.shape[0]):
             point[i] = y[i] + h * point[i]
-        if not accelerate(tree, rows, point, slopes[s]):
-            return False
-    return True
+        found = accelerate(tree, rows, time + h * method.nodes[s], point, slopes[s])
+        if found != GOOD:
+            return NO_INERTIA if found == NOT_GOOD else FAILED
+    return REACHED
 
 
 @bare_part
@@ -62,7 +64,7 @@ def _put_tolerances(tree, rows, method, v, tolerances):
         for i in range(3):
             pull = max(pull, abs(rows[k, A + i] + tree.gravity[i]), size * abs(rows[k, A + 3 + i]))
     speed = max(speed, sqrt(size * pull))
-    if speed == 0.0:
+    if not speed > method.limits[5] * size:
         speed = size
     for k in range(1, tree.nodes.shape[0]):
         kind, at = tree.nodes[k, 1], tree.nodes[k, 2]
@@ -125,7 +127,7 @@ def _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, first):
         place(tree, rows, point, slope)
         put_bodies(tree, rows, point, sampled.o[m], sampled.u[m], sampled.v[m])
         _put_angles(tree, passed.angles[s], point, sampled.angles[m])
-        sampled.works[m, 0] = point[y.shape[0] - 1]
+        sampled.works[m, 0], sampled.works[m, 1] = point[y.shape[0] - 2], point[y.shape[0] - 1]
     return sampled.time.shape[0]
 
 
@@ -139,7 +141,7 @@ def _put_angles(tree, begin, y, angles):
 @bare_part
 def _longest(tree, y, turn):
     """The length of a step in which no ball joint turns further than that (rad)."""
-    n, longest = (y.shape[0] - 1) // 2, np.inf
+    n, longest = (y.shape[0] - 2) // 2, np.inf
     for k in range(1, tree.nodes.shape[0]):
         if tree.nodes[k, 1] == BALL:
             x, at = 0.0, n + tree.nodes[k, 2]
@@ -154,35 +156,39 @@ def _longest(tree, y, turn):
 def march(tree, rows, method, passed, until, sampled, dense):
     """Make steps until a time (s) is passed, there is no room for more, or all moments that are asked for have come.
 
-    Gives how many, how many of these moments have come, and what ended them.  ``dense`` (7, 2 n + 1) are the parts of the last
+    Gives how many, how many of these moments have come, and what ended them.  ``dense`` (7, 2 n + 2) are the parts of the last
     interpolation.
     """
     size, m = dense.shape[1], NONE
     y, end, point, slopes = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((16, size))
-    tolerances = np.zeros(size - 1)
+    tolerances = np.zeros(size - 2)
     safe, least, most = method.factors[0], method.factors[1], method.factors[2]
     for s in range(passed.made.shape[0]):
         time, v, angles = passed.time[s], passed.v[s], passed.angles[s]
         if time >= until:
             return s, m, REACHED
+        follow(tree, passed.o[s], passed.u[s])
         begin_step(tree, rows, passed.o[s], passed.u[s], v, angles, y)
-        y[size - 1] = passed.works[s, 0]
-        if not _put_stages(tree, rows, method, y, 0.0, NONE, FIRST, slopes, point):
-            return s, m, NO_INERTIA
+        y[size - 2], y[size - 1] = passed.works[s, 0], passed.works[s, 1]
+        ended = _put_stages(tree, rows, method, time, y, 0.0, NONE, FIRST, slopes, point)
+        if ended != REACHED:
+            return s, m, ended
         speed = _put_tolerances(tree, rows, method, v, tolerances)
         h, follows = passed.foreseen[s], most
         passed.asked[s] = 1
         if h == 0.0:
             h = _try_length(method, y, tolerances, slopes)
-            if _put_stages(tree, rows, method, y, h / method.weights[1, 0], FIRST, SECOND, slopes, point):
+            trial = h / method.weights[1, 0]
+            if _put_stages(tree, rows, method, time, y, trial, FIRST, SECOND, slopes, point) == REACHED:
                 h = _first_length(method, y, tolerances, slopes, h)
             passed.asked[s] = 2
         h = min(h, _longest(tree, y, method.limits[4]))
         shortest = method.limits[3] * max(method.limits[1] / speed, abs(time))
         while True:
             h = max(h, shortest)
-            if not _put_stages(tree, rows, method, y, h, FIRST, STEP, slopes, point):
-                return s, m, NO_INERTIA
+            ended = _put_stages(tree, rows, method, time, y, h, FIRST, STEP, slopes, point)
+            if ended != REACHED:
+                return s, m, ended
             passed.asked[s] += 11
             put_end(method, y, h, slopes, end)
             error = _error(method, y, end, h, slopes, tolerances)
@@ -195,11 +201,13 @@ def march(tree, rows, method, passed, until, sampled, dense):
         place(tree, rows, end, point)
         put_bodies(tree, rows, end, passed.o[s + 1], passed.u[s + 1], passed.v[s + 1])
         _put_angles(tree, angles, end, passed.angles[s + 1])
-        passed.time[s + 1], passed.works[s + 1, 0], passed.made[s] = time + h, end[size - 1], h
+        passed.time[s + 1], passed.made[s] = time + h, h
+        passed.works[s + 1, 0], passed.works[s + 1, 1] = end[size - 2], end[size - 1]
         passed.foreseen[s + 1] = h * min(follows, change)
         if m < sampled.time.shape[0] and sampled.time[m] <= time + h:
-            if not _put_stages(tree, rows, method, y, h, STEP, ALL, slopes, point):
-                return s, m, NO_INERTIA
+            ended = _put_stages(tree, rows, method, time, y, h, STEP, ALL, slopes, point)
+            if ended != REACHED:
+                return s, m, ended
             put_dense(method, y, end, h, slopes, dense)
             m = _put_samples(tree, rows, passed, s, y, dense, point, slopes[0], sampled, m)
             if m == sampled.time.shape[0]:
@@ -210,11 +218,9 @@ def march(tree, rows, method, passed, until, sampled, dense):
 def march_arguments() -> tuple:
     """Arguments of :func:`march` of the right types, to compile it."""
     row, table, stack, blocks = (np.zeros((0,) * axes) for axes in range(1, 5))
-    numbers = np.zeros((0, 0), dtype=int)
-    tree = Tree(row, numbers, stack, table, table, stack, table, numbers, table)
     method = Method(row, table, row, table, table, row, row)
     passed = Passed(stack, blocks, table, table, row, table, row, row, np.zeros(0, dtype=int))
-    return tree, table, method, passed, 0.0, Sampled(row, stack, blocks, table, table, table), table
+    return tree_arguments(), table, method, passed, 0.0, Sampled(row, stack, blocks, table, table, table), table
 
 
 @kept(nogil=True, error_model="numpy")
@@ -223,5 +229,5 @@ def between(tree, rows, passed, s, dense, sampled):
     size = dense.shape[1]
     y, point, slope = np.zeros(size), np.zeros(size), np.zeros(size)
     begin_step(tree, rows, passed.o[s], passed.u[s], passed.v[s], passed.angles[s], y)
-    y[size - 1] = passed.works[s, 0]
+    y[size - 2], y[size - 1] = passed.works[s, 0], passed.works[s, 1]
     _put_samples(tree, rows, passed, s, y, dense, point, slope, sampled, NONE)

@@ -1,8 +1,7 @@
-"""Accelerations of rigid bodies whose joints form a tree, in coordinates of the joints and in time linear in their number.
+"""Rigid bodies whose joints form a tree, as nodes; places and velocities of these.
 
-Articulated inertias go from the leaves to the ground, accelerations back (R. Featherstone, Rigid Body Dynamics Algorithms, 2008,
-chapter 7), along the axes of the world, about the points of the joints.  A joint is a series of nodes of which each slides, turns
-about one axis, turns about all, or is welded; nodes between two bodies have no mass.
+A joint is a series of nodes of which each slides, turns about one axis, turns about all, or is welded; nodes between two bodies
+have no mass.
 
 A step has coordinates about the poses at its begin: displacements, angles, and for ball joints the rotation vector a with
 ``U = U_p R exp([a]x)``, whose velocities w are along the axes of the body, ``a' = J(a)^-T w``.
@@ -15,41 +14,43 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .acting import Acting, acting_arguments
 from .jit import bare_part, inner_part
 from .tree_nodes import (
     ARM,
-    COLUMN,
     TURNED,
     VALUE,
-    A,
     H,
-    M,
     W,
-    accelerate_ball,
-    accelerate_hinge,
-    accelerate_slide,
-    accelerate_weld,
-    add_pull,
     add_spin,
-    hand_force_on,
-    hand_inertia_on,
-    let_hinge_go,
-    let_slide_go,
-    let_turn,
     put_along,
     put_angle,
     put_axes,
     put_ball,
     put_ball_rate,
-    put_bias,
-    put_inverse,
-    put_line,
-    put_own,
     put_point,
     put_turned,
 )
 
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
+
+
+class Outside(NamedTuple):
+    """What acts on bodies of a tree beside springs of joints and lines, as in :func:`mse.kernels.multibody.run`.
+
+    ``ask`` and ``exert`` are addresses, 0 for none.  The rest is room: poses o (b + 1, 3), u (b + 1, 3, 3) and velocities of
+    bodies, with the ground in ``motion`` (b + 1, 6) and without it in ``v`` (6 b,), which is a part of it; and ``extra`` forces
+    (6 b + 2,), with powers of dampers and of others.
+    """
+
+    ask: int
+    exert: int
+    acting: Acting
+    o: np.ndarray
+    u: np.ndarray
+    motion: np.ndarray
+    v: np.ndarray
+    extra: np.ndarray
 
 
 class Tree(NamedTuple):
@@ -58,10 +59,11 @@ class Tree(NamedTuple):
     ``nodes`` (k + 1, 6) have the node that each hangs on, its kind, its first coordinate, its body (0 for none), and the first
     and last node of its joint.  ``places`` (k + 1, 3, 3) are where a joint sits on what it hangs on, where on the node itself,
     and the axis along what it hangs on.  ``masses`` (k + 1, 10) are the mass, mass times center and inertia (xx, xy, xz, yy, yz,
-    zz) about the joint, along the node's axes.  ``springs`` (k + 1, 4) are stiffness, rest, preload and damping.  ``marks``
-    (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is zero.  ``levers``
-    (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.  ``ends`` (l, 2) are the nodes of
-    springs along lines, ``lines`` (l, 10) where on both nodes they act, from the nodes' joints, and four numbers as of springs.
+    zz) about the joint, along the node's axes.  ``springs`` (k + 1, 5) are stiffness, rest, preload, damping and the force of an
+    input.  ``marks`` (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is
+    zero.  ``levers`` (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.  ``ends`` (l, 2)
+    are the nodes of springs along lines, ``lines`` (l, 10) where on both nodes they act, from the nodes' joints, and four numbers
+    as of springs.
     """
 
     gravity: np.ndarray
@@ -73,6 +75,14 @@ class Tree(NamedTuple):
     levers: np.ndarray
     ends: np.ndarray
     lines: np.ndarray
+    outside: Outside
+
+
+def tree_arguments() -> Tree:
+    """A tree of no size, for its types."""
+    row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
+    numbers, outside = np.zeros((0, 0), dtype=int), Outside(0, 0, acting_arguments(), table, stack, table, row, row)
+    return Tree(row, numbers, stack, table, table, stack, table, numbers, table, outside)
 
 
 @inner_part
@@ -94,8 +104,8 @@ def _turning(square):
 
 @bare_part
 def place(tree, rows, y, out):
-    """Orientations, arms, and angular velocities of all nodes at coordinates y (2 n + 1,), and rates of coordinates into out."""
-    n = (y.shape[0] - 1) // 2
+    """Orientations, arms, and angular velocities of all nodes at coordinates y (2 n + 2,), and rates of coordinates into out."""
+    n = (y.shape[0] - 2) // 2
     for k in range(1, tree.nodes.shape[0]):
         kind, at = tree.nodes[k, 1], tree.nodes[k, 2]
         row, before = rows[k], rows[tree.nodes[k, 0]]
@@ -126,72 +136,7 @@ def place(tree, rows, y, out):
 @bare_part
 def put_points(tree, rows, y):
     """Places and velocities of the joints of all nodes, which are placed at y."""
-    n = (y.shape[0] - 1) // 2
+    n = (y.shape[0] - 2) // 2
     for k in range(1, tree.nodes.shape[0]):
         rate = y[n + tree.nodes[k, 2]] if tree.nodes[k, 1] == SLIDE else 0.0
         put_point(rows[k], rows[tree.nodes[k, 0]], rate)
-
-
-@bare_part
-def _pull(tree, rows, y):
-    """Add the forces of springs along lines to those of nodes; the power of their dampers (W)."""
-    put_points(tree, rows, y)
-    power = 0.0
-    for e in range(tree.lines.shape[0]):
-        own, one, two = tree.lines[e], rows[tree.ends[e, 0]], rows[tree.ends[e, 1]]
-        length = sqrt(put_line(own, one, two))
-        rate = two[COLUMN] / length if length > 0.0 else 0.0
-        pull = own[6] * (length - own[7]) - own[8] + own[9] * rate
-        power -= own[9] * rate * rate
-        add_pull(one, two, pull / length if length > 0.0 else own[6] if own[7] == 0.0 else np.nan)
-    return power
-
-
-@bare_part
-def accelerate(tree, rows, y, out):
-    """Slopes (2 n + 1,) at coordinates y (2 n + 1,); whether each joint has inertia."""
-    n, count, damped = (y.shape[0] - 1) // 2, tree.nodes.shape[0], 0.0
-    place(tree, rows, y, out)
-    for k in range(1, count):
-        kind, at, row, own = tree.nodes[k, 1], tree.nodes[k, 2], rows[k], tree.masses[k]
-        put_bias(row, rows[tree.nodes[k, 0]], 2.0 * y[n + at] if kind == SLIDE else 0.0)
-        if own[0] == 0.0 and own[4] + own[7] + own[9] == 0.0:
-            for i in range(M, COLUMN):
-                row[i] = 0.0
-        else:
-            put_own(row, own)
-    if tree.lines.shape[0] > 0:
-        damped += _pull(tree, rows, y)
-    for k in range(count - 1, 0, -1):
-        before, kind, at, row, own = tree.nodes[k, 0], tree.nodes[k, 1], tree.nodes[k, 2], rows[k], tree.springs[k]
-        if kind == BALL:
-            put_inverse(row)
-            if not (row[COLUMN] > 0.0 and row[COLUMN + 1] > 0.0 and row[COLUMN + 2] > 0.0):
-                return False
-            if before > 0:
-                let_turn(row, rows[before])
-            continue
-        if kind != WELD:
-            more = (
-                let_hinge_go(row, own, y[at], y[n + at]) if kind == HINGE else let_slide_go(row, own, y[at], y[n + at])
-            )
-            if not more > 0.0:
-                return False
-            damped -= own[3] * y[n + at] * y[n + at]
-        if before > 0:
-            hand_force_on(row, rows[before])
-            hand_inertia_on(row, rows[before])
-    for i in range(3):
-        rows[0, A + i], rows[0, A + 3 + i] = -tree.gravity[i], 0.0
-    for k in range(1, count):
-        kind, at, row, before = tree.nodes[k, 1], n + tree.nodes[k, 2], rows[k], rows[tree.nodes[k, 0]]
-        if kind == BALL:
-            accelerate_ball(row, before, out, at)
-        elif kind == HINGE:
-            accelerate_hinge(row, before, out, at)
-        elif kind == SLIDE:
-            accelerate_slide(row, before, out, at)
-        else:
-            accelerate_weld(row, before)
-    out[2 * n] = damped
-    return True

@@ -271,7 +271,8 @@ class Searches:
             Or the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which is continued.
         inputs : mapping of str to float, function of time or samples, optional
             Forces, voltages and other inputs by name, ``{"coil.fx": lambda t: np.sin(5 * t)}``, t in s; those left out are zero.
-            A system at rest may miss a pulse shorter than ``dt/8``: take a smaller ``dt``, or end a run where the pulse begins.
+            They are read between steps, too, for jumps and pulses, in one call if a function takes arrays of t as it takes t.  A
+            system at rest may miss a pulse shorter than ``dt/8``: take a smaller ``dt``, or end a run where the pulse begins.
             Motions of position motors and actuators, ``{"crank.angle": lambda t: 5 * t}``: functions of numpy, whose rates and
             accelerations mse finds exactly, or samples at all times of the run, which a spline joins.
         outputs : list of str, optional

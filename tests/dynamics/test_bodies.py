@@ -365,7 +365,7 @@ def test_steps_end_where_wires_go_slack_whoever_makes_them(monkeypatch):
     numpy = hung().simulate(**given)
     for name in ("post.center", "bob.center"):
         np.testing.assert_allclose(compiled.poses(name)[0], numpy.poses(name)[0], atol=1e-7)
-    assert compiled.evaluations < 1.1 * numpy.evaluations
+    assert compiled.evaluations < 1.2 * numpy.evaluations  # trees judge steps by the worst coordinate, others by a mean
 
 
 def test_turns_without_mass_are_left_to_numpy():

@@ -5,10 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import textbook as book
 from wiring import wired
 
 import mse
-from mse.dynamics.jumps import largest_jump
+from mse.dynamics import bodies
+from mse.dynamics.compiled_steps import CompiledSteps
+from mse.dynamics.jumps import jump_between
+from mse.dynamics.readings import Reading
 
 R, C, U, ON = 2e3, 1e-6, 3.0, 0.00337
 
@@ -112,12 +116,12 @@ SMOOTH = [
 @pytest.mark.parametrize("smooth", SMOOTH)
 @pytest.mark.parametrize("span", [(0.0, 1.0), (0.4, 0.7), (0.5 - 1e-13, 0.5 + 1e-13), (10.0, 10.0 + 1e-14), (1.0, 1.0)])
 def test_what_changes_fast_is_no_jump(smooth, span):
-    assert largest_jump(smooth, *span) is None
+    assert jump_between(Reading(smooth), *span) is None
 
 
 @pytest.mark.parametrize("at", [0.0, 1e-9, 0.3, 0.999])
 def test_a_jump_lies_between_neighbouring_numbers(at):
-    before, after = largest_jump(lambda t: t + (1e-2 if t > at else 0.0), 0.0, 1.0)
+    before, after = jump_between(Reading(lambda t: t + (1e-2 if t > at else 0.0)), 0.0, 1.0)
     assert before <= at < after
     assert after - before <= 1e-15
 
@@ -203,6 +207,34 @@ def test_a_pulse_between_samples_is_seen(push, width, method):
     right = by_hand(push, run.time[after], width)
     found = run.poses("body.center")[0][:, 2]
     np.testing.assert_allclose(found[after], right, atol=3e-6 * np.abs(right).max())
+
+
+def shaken(t):
+    """A jump, a pulse and a sine."""
+    return (3.0 if t > 0.513 else 0.0) + 40.0 * np.exp(-(((t - 1.02) / 2e-3) ** 2)) + 2.0 * np.sin(30.0 * t)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+@pytest.mark.parametrize("push", [shaken, lambda t: 3.0 * (t > 0.513) + shaken(0.5) * np.sin(30.0 * t)])
+def test_steps_that_see_an_input_are_made_at_once_and_are_the_same(monkeypatch, push, method):
+    moved = oscillator(method)
+    alone = moved(push, crossings={"guide.displacement": 10.0})  # where each step is looked at
+    taken = book.count_leaps(monkeypatch, CompiledSteps)
+    run = moved(push)
+    np.testing.assert_array_equal(run.values, alone.values)
+    assert run.steps == alone.steps and run.steps - 40 < sum(taken) and max(taken) > 8
+    monkeypatch.setattr(bodies.Bodies, "of", lambda *given, **more: None)
+    np.testing.assert_allclose(run["guide.displacement"], moved(push)["guide.displacement"], atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_an_input_that_fails_ends_the_motion_where_it_does(method):
+    def push(t):
+        return np.sin(30.0 * t) if t < 1.3 else np.nan
+
+    with pytest.raises(mse.MotionError, match=r"input .push\.fz. at t = 1\.\d+ s is nan") as failed:
+        oscillator(method)(push)
+    assert 1.1 < failed.value.motion.time[-1] < 1.3
 
 
 @pytest.mark.parametrize("method", ["explicit", "implicit"])

@@ -57,7 +57,7 @@ def test_a_motion_that_was_interrupted_goes_on_in_its_file_to_the_bit(tmp_path):
     with pytest.raises(mse.Interrupted) as caught:
         pendulum().simulate(**interrupted(0.7), record=path)
     so_far = caught.value.result
-    assert 12 <= len(so_far.time) < 33
+    assert 2 <= len(so_far.time) < 33
     pendulum().simulate(**GIVEN, record=path)
     assert path.read_bytes() == whole.read_bytes()
     assert mse.read_recording(path).crossings == mse.read_recording(whole).crossings

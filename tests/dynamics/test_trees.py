@@ -1,5 +1,6 @@
 """Trees of joints in their own coordinates: compared with whole systems, to the bit where runs are cut, linear in size."""
 
+import lawful
 import numpy as np
 import pytest
 import textbook as book
@@ -9,7 +10,7 @@ from mse import Pose
 from mse.dynamics import explicit
 from mse.dynamics.accelerations import Equations
 from mse.dynamics.bodies import Bodies
-from mse.dynamics.trees import TreeSteps
+from mse.dynamics.trees import TreeSteps, nodes_of
 from mse.model.variants import prepared
 
 
@@ -203,3 +204,53 @@ def test_a_step_may_have_more_samples_than_are_made_at_once():
     there = many.at(0.75 * 3 / 2048).poses["wheel.rim"]
     assert np.array_equal(o[3], there.o)
     assert np.array_equal(u[3], there.U)
+
+
+def acted_on():
+    """Wires, bushings, a damper, laws with and without a record, and actuators on bodies of a tree, hinges with motors."""
+    s = branched()
+    for name, axes, ends in (
+        ("coil", "world", (s["arm"].frame("three"), s["tray"].frame("one"))),
+        ("voice", "frame", (s["lid"].frame("two"), s.ground)),
+    ):
+        s.add(mse.ForceActuator(name, axes=axes), between=ends)
+    s["hinge"].motor = s["slide"].motor = "force"
+    wire = mse.Wire("wire", length=0.9, radius=1e-3, young_modulus=1e8, poisson_ratio=0.3, damping=0.1)
+    s.add(wire, between=(s["float"].frame("one"), s["arm"].frame("two")))
+    rubber = mse.Bushing("rubber", stiffness=np.diag([5.0, 4, 3, 0.3, 0.2, 0.1]), damping=0.05 * np.eye(6))
+    s.add(rubber, between=(s["rider"].frame("two"), s.ground))
+    s.add(lawful.Drag("drag", strength=0.1), between=(s["ball"].frame("one"), s.ground))
+    s.add(lawful.Cubic("cubic", strength=0.2), between=(s["ball"].frame("two"), s["float"].frame("three")))
+    s.add(Counted("counted"), between=(s["tray"].frame("three"), s.ground))
+    return s
+
+
+class Counted(lawful.Pair):
+    """A spring that has no record, since it keeps something."""
+
+    def energy(self, frames, q):
+        self.asked = getattr(self, "asked", 0) + 1
+        d = frames[0].o - frames[1].o
+        return 2.0 * (d @ d)
+
+
+INPUTS = {
+    "coil.fx": lambda t: 2.0 * np.sin(9.0 * t),
+    "coil.tz": 0.1,
+    "voice.fy": lambda t: 1.0 if t > 0.113 else 0.0,
+    "voice.tx": lambda t: 0.1 * t,
+    "hinge.torque": lambda t: 0.5 * np.cos(20.0 * t),
+    "slide.force": lambda t: 3.0 * t,
+}
+
+
+def test_all_that_acts_moves_a_tree_as_in_numpy(monkeypatch):
+    assert nodes_of(Bodies.of(Equations(*prepared(acted_on(), None)))) is not None
+    motion = run(acted_on(), inputs=INPUTS, duration=0.2, dt=0.05, rtol=1e-10)
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-8
+    monkeypatch.setattr(explicit.Bodies, "of", lambda *given, **more: None)
+    whole = run(acted_on(), inputs=INPUTS, duration=0.2, dt=0.05, rtol=1e-10)
+    assert np.abs(motion.values - whole.values).max() < 1e-7
+    for kind in ("damped", "driven"):
+        assert np.abs(whole.energy[kind]).max() > 0.05
+        assert np.abs(motion.energy[kind] - whole.energy[kind]).max() < 1e-7

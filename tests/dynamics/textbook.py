@@ -214,7 +214,8 @@ def count_leaps(monkeypatch, steps):
 
     def counted(*given):
         found = leap(*given)
-        taken.append(len(found[0].begins))
+        if found is not None:
+            taken.append(len(found[0].begins))
         return found
 
     monkeypatch.setattr(steps, "leap", counted)
