@@ -217,14 +217,15 @@ def shaken(t):
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 @pytest.mark.parametrize("push", [shaken, lambda t: 3.0 * (t > 0.513) + shaken(0.5) * np.sin(30.0 * t)])
 def test_steps_that_see_an_input_are_made_at_once_and_are_the_same(monkeypatch, push, method):
-    moved = oscillator(method)
-    alone = moved(push, crossings={"guide.displacement": 10.0})  # where each step is looked at
+    moved = partial(oscillator(method), push, duration=1.1)
+    alone = moved(crossings={"guide.displacement": 10.0})  # where each step is looked at
     taken = book.count_leaps(monkeypatch, CompiledSteps)
-    run = moved(push)
+    run = moved()
     np.testing.assert_array_equal(run.values, alone.values)
     assert run.steps == alone.steps and run.steps - 40 < sum(taken) and max(taken) > 8
-    monkeypatch.setattr(bodies.Bodies, "of", lambda *given, **more: None)
-    np.testing.assert_allclose(run["guide.displacement"], moved(push)["guide.displacement"], atol=1e-7)
+    if method == "explicit":
+        monkeypatch.setattr(bodies.Bodies, "of", lambda *given, **more: None)
+        np.testing.assert_allclose(run["guide.displacement"], moved()["guide.displacement"], atol=1e-7)
 
 
 @pytest.mark.parametrize("method", ["explicit", "implicit"])

@@ -213,11 +213,8 @@ def creeping(method, rtol):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["_IN_A_ROW", "_SHORT"])
-@pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_a_law_that_chatters_is_named(monkeypatch, name, factor):
-    value = getattr(switches, name)
-    monkeypatch.setattr(switches, name, type(value)(factor * value))
+def test_a_law_that_chatters_is_named(monkeypatch):
+    monkeypatch.setattr(switches, "_IN_A_ROW", switches._IN_A_ROW // 5)  # sooner
     with pytest.raises(
         mse.MotionError, match=r"'vee': its law chatters at t = .*; expected forces that are continuous"
     ):
