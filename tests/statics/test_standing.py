@@ -166,7 +166,7 @@ SHARES = (0.5, 0.9, 0.98)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [(1, 2, 4), (5, 6, 7), (8, 9, 10)])
+@pytest.mark.parametrize("seeds", [(1, 2, 4), (5, 6, 7)])
 def test_random_structures_are_found_standing_up_to_their_buckling_loads(seeds):
     """Measured: 2 to 17 steps, and 47 in one of nine."""
     assert np.median([stands(seed, SHARES[seed % 3]) for seed in seeds]) < 20

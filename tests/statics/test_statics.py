@@ -378,9 +378,9 @@ def test_free_coordinates_are_named_and_stay_where_they_were_put(place):
 
 
 @pytest.mark.slow
-def test_a_hundred_random_hanging_systems_reach_a_stable_working_point():
+def test_forty_random_hanging_systems_reach_a_stable_working_point():
     failed = []
-    for seed in range(100):
+    for seed in range(40):
         try:
             wp = hanging_stages(seed).find_working_point()
         except mse.WorkingPointError as error:
@@ -391,7 +391,6 @@ def test_a_hundred_random_hanging_systems_reach_a_stable_working_point():
         if not (wp.stable and wp.relative_residual.max() < 1e-10 and lowest > -1e-9 * np.abs(k).max()):
             failed.append((seed, "not stable or not at rest"))
     assert not failed, failed
-    print("300 of 300 random hanging systems reached a stable working point")
 
 
 class Pushed(mse.MObject):

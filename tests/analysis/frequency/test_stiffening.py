@@ -111,10 +111,9 @@ def sparse(monkeypatch):
     monkeypatch.setattr(mse.analysis.frequency.response, "solve", lambda *_: pytest.fail("solved with pivoting"))
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", KINDS)
-def test_linkages_are_swept_and_give_what_dense_matrices_do(sparse, kind, seed):
-    model = linkage(kind, seed).find_working_point().linearize()
+def test_linkages_are_swept_and_give_what_dense_matrices_do(sparse, kind):
+    model = linkage(kind, 1).find_working_point().linearize()
     response = model.frequency_response(F, loss=loss_of(kind))
     close(response.values, dense(model, loss_of(kind)), model, 1e-10)
 

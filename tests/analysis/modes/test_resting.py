@@ -123,8 +123,7 @@ def test_a_fiber_between_two_walls_loses(order):
         assert (-(s**2)).imag == pytest.approx(exact.imag, rel=1e-7)
 
 
-@pytest.mark.parametrize("losses", [(1e-5, 3e-5), (1e-3, 0.1), (0.0, 0.3)])
-@pytest.mark.parametrize("mass", [0.05, 40.0])
+@pytest.mark.parametrize(("losses", "mass"), [((1e-5, 3e-5), 40.0), ((1e-3, 0.1), 0.05), ((0.0, 0.3), 40.0)])
 def test_where_fibers_lose_unequally_their_ends_move(losses, mass):
     """Two fibers at x = +-a: out of plane y, turns about x and about z of the mirror; in plane x and its turn about y."""
     a, inertia = 0.1, 0.01 * mass

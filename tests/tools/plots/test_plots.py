@@ -396,7 +396,7 @@ def test_a_beam_whose_tip_has_no_body_is_one_mover():
     }
 
 
-@pytest.mark.parametrize("height", [0.3, 0.5, 0.8, 5.0, 45.0])
+@pytest.mark.parametrize("height", [0.3, 5.0])
 def test_numbers_and_label_of_a_tall_upright_axis_are_clear_of_each_other(height, monkeypatch):
     from reading import drawn, outside, overlaps
 
