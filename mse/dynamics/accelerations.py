@@ -71,6 +71,7 @@ class Equations:
         groups = [forceful.get(tuple(kind.members)) or Group(topology, kind, -1) for kind in moving]
         self.parts = [GroupInertia(g) for g in groups]
         self._rows = [assembly._coordinates(g) for g in groups]
+        self._entries = [entries(rows) for rows in self._rows]
         # where forces do work: on all coordinates but efforts and states, whose forces are what is left of their equations
         efforts, states = assembly.variables()
         self._works = np.ones(self.size + 1)  # the last one is the ground
@@ -93,6 +94,7 @@ class Equations:
         new.assembly = a.beside([groups[id(g)] for g in a.groups], count)
         new.size, new.parts = new.assembly.size, [GroupInertia(groups[id(p.group)]) for p in self.parts]
         new._rows = [new.assembly._coordinates(p.group) for p in new.parts]
+        new._entries = [entries(rows) for rows in new._rows]
         inner = 6 * (a.bodies - 1)
         new._works = np.concatenate([np.ones(count * inner), np.tile(self._works[inner:-1], count), np.ones(1)])
         return new
@@ -192,7 +194,7 @@ class Equations:
     ) -> Inertia:
         moving, turning = motions
         force, found = np.zeros(self.size + 1), []  # the last one is the ground
-        for part, rows in zip(self.parts, self._rows, strict=True):
+        for part, rows, (at_entries, mine) in zip(self.parts, self._rows, self._entries, strict=True):
             if part.has_mass and part in parts:
                 own = self._own(part.group, v, moving)
                 m, c = part.masses(at, own)
@@ -200,7 +202,6 @@ class Equations:
                 levers, m = self._levers(part.group, at), m[:, None].copy()
                 shift_to_reference(levers, 2, np.zeros_like(c), m)
                 shift_to_reference(levers, 1, c, np.zeros((len(c), 1, 0, 0)))
-                at_entries, mine = entries(rows)
                 found.append((*at_entries, m[:, 0][mine]))
                 np.add.at(force, rows, c)
         if not found:

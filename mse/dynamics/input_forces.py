@@ -115,13 +115,12 @@ class InputForces:
     @property
     def varying(self) -> dict[str, Reading]:
         """The inputs that are no numbers, by name."""
-        given = [name for name, value in self.given.items() if callable(value) or np.ndim(value)]
-        return {
-            name: Reading(self._signals[name].value)
-            if name in self._signals
-            else Reading(partial(self._force, name), self.given[name])
-            for name in given
-        }
+        out = {}
+        for name, given in self.given.items():
+            if callable(given) or np.ndim(given):
+                value = self._signals[name].value if name in self._signals else partial(self._force, name)
+                out[name] = Reading(value, given if callable(given) else None)
+        return out
 
     @np.errstate(all="ignore")
     def at(self, time: float) -> np.ndarray:
