@@ -61,6 +61,10 @@ class CompiledSteps(ABC):
     def march(self, begin: Moment, passed: Passed, until: float, sampled: Sampled) -> tuple[int, int, int]:
         """Steps from a moment on, which is the first of ``passed``, see :func:`mse.kernels.tree_steps.march`."""
 
+    def prepare(self) -> None:
+        """Compile what acts, while another process compiles the steps."""
+        _ = self.bodies.elements
+
     def failed(self, begin: Moment) -> Exception:
         """What to raise where no step from a moment keeps the tolerance; NotElementary where other code may find one."""
         return NotElementary()
@@ -219,7 +223,7 @@ class _Row(Sequence[Moment]):
 
 
 def _works(count: int, begin: Moment) -> np.ndarray:
-    """Works (k, 2) at so many moments, as they are at the begin; steps of trees, which know no other forces, change the first."""
+    """Room for works (k, 2) at so many moments, as they are at the begin."""
     return np.tile([begin.damped, begin.driven], (count, 1))
 
 

@@ -55,7 +55,7 @@ class ExplicitStepper(Stepper):
             self._compiled = tree or LoopSteps(bodies, rtol, constants)
             kind = kernels_of(bodies, tree is not None, implicit=False)
             ahead.compile_steps_ahead(kind)
-            _ = bodies.elements  # compiled here while another process compiles the steps
+            self._compiled.prepare()
             ahead.wait_for_steps(kind)
 
     def _single(self, begin: Moment) -> Step:

@@ -102,11 +102,12 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
         return None
     kind = kernels_of(bodies, nodes is not None, implicit=True)
     ahead.compile_steps_ahead(kind)
-    # what acts is compiled here, with what exerts its forces, while another process compiles the steps
-    _ = bodies.elements
+    steps = ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)
+    # compiled here with what exerts forces, while another process compiles the steps
+    steps.prepare()
     if bodies.acting:
         exert_address()
     if bodies.lawful:
         hold_address()
     ahead.wait_for_steps(kind)
-    return ImplicitLoopSteps(bodies, radau) if nodes is None else ImplicitTreeSteps(bodies, nodes, radau)
+    return steps

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import tree_steps
+from ..kernels import tree_pushes, tree_steps
+from ..kernels.by_address import InMemory
 from ..kernels.joints import ANGLE
 from ..kernels.steps import Passed, Sampled
 from ..kernels.tree_nodes import WIDTH
-from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Outside, Tree
+from ..kernels.tree_pushes import Outside
+from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
 from ..model.configuration import State
-from .acting import NOTHING_ACTS
 from .bodies import Bodies, NotElementary
 from .body_models import WHOLE
 from .charts import StepFailed
@@ -60,7 +61,7 @@ class Nodes:
             self.found = self.found and (seat.code == LINE or (seat.joint, seat.code) in self.springs)
 
     def tree(self, bodies: Bodies) -> Tree:
-        count, work = len(self.nodes) + 1, bodies.work
+        count = len(self.nodes) + 1
         springs, lines = np.zeros((count, 5)), [s for s in bodies.measuring if s.code == LINE]
         for seat in bodies.measuring:
             if seat.code != LINE:
@@ -69,7 +70,7 @@ class Nodes:
         out = Tree(
             bodies.model.gravity, np.zeros((count, 6), dtype=int), np.zeros((count, 3, 3)), np.zeros((count, 10)), springs,
             np.zeros((count, 4, 3)), np.zeros((count, 3)), ends, np.zeros((len(lines), 10)),
-            Outside(0, *NOTHING_ACTS, work.o, work.u, work.motion, work.motion[1:].reshape(-1), bodies.extra),
+            0, 0, 0,
         )  # fmt: skip
         for k, node in enumerate(self.nodes, 1):
             out.nodes[k], out.places[k], out.masses[k], out.marks[k] = node[:4]
@@ -144,10 +145,22 @@ class OfTree(CompiledSteps):
             (g, *np.array([rest for _, *rest in own]).T) for g, own in groupby(sorted(remembered), itemgetter(0))
         ]
 
+    def prepare(self) -> None:
+        super().prepare()
+        if self.bodies.acting or not self.bodies.alone:
+            tree_pushes.addresses()
+
     def tree(self, begin: Moment) -> Tree:
         """The tree with what acts on it in steps from a moment on."""
         ask, exert, acting = self.bodies.exerting(begin.state, begin.v)
-        return self._tree._replace(outside=self._tree.outside._replace(ask=ask, exert=exert, acting=acting))
+        if not ask and not exert:
+            return self._tree
+        work = self.bodies.work
+        self._outside = InMemory(  # which has to live as long as steps are made
+            Outside(ask, exert, acting, work.o, work.u, work.motion, work.motion[1:].reshape(-1), self.bodies.extra)
+        )
+        push, follow = tree_pushes.addresses()
+        return self._tree._replace(push=push, follow=follow, outside=self._outside.at)
 
     def angles(self, state: State) -> np.ndarray:
         """Angles of nodes at a state; only hinges have some."""

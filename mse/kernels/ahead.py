@@ -38,7 +38,7 @@ _LOOKING = 0.02  # s, between two looks at whether a kernel is on disk, which ta
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_as_second; compile_as_second({!r})"
 
 SEARCH, BEAMS, TREES, LOOPS = "search", "beams", "trees", "loops"
-ACTING, HOLDING = " acting", " holding"  # loops with elements that act, and that hold by rows of their own
+ACTING, HOLDING = " acting", " holding"  # bodies on which elements act, and that others hold by rows
 IMPLICIT_TREES, IMPLICIT_LOOPS = "implicit trees", "implicit loops"
 _BEFORE_STEPS = (
     put_joints,

@@ -34,6 +34,7 @@ _SUBJECTS = {
     "sizes": "tolerances",
     "springs": "springs and weights",
     "steps": "large motions",
+    "tree_pushes": "large motions",
     "tree_steps": "large motions",
 }
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from . import implicit_steps
-from .by_address import address, from_memory
+from .by_address import address, called, from_memory
 from .implicit_steps import GOOD
 from .jit import kept
-from .tree_accelerations import accelerate, follow
+from .tree_accelerations import accelerate
 from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, Tree, place, tree_arguments
 
@@ -32,7 +32,8 @@ _given = from_memory(example())
 def put_begin(at, time, o, u, v, angles, y, gaps):
     """Coordinates y (2 n + 2,) at the begin of a step, where ``begin`` are the angles."""
     tree, rows, begin, _ = _given(at)
-    follow(tree, o, u)
+    if tree.follow != 0:
+        called(tree.follow, (tree.outside, tree.gravity, o, u))
     begin_step(tree, rows, o, u, v, angles, y)
     n, gaps[0] = (y.shape[0] - 2) // 2, 0.0
     for k in range(tree.nodes.shape[0]):

@@ -10,7 +10,7 @@ from math import sqrt
 
 import numpy as np
 
-from .acting import DONE, FOLLOWING, FORCES
+from .acting import DONE
 from .by_address import called
 from .jit import bare_part
 from .tree_nodes import (
@@ -32,7 +32,6 @@ from .tree_nodes import (
     put_line,
     put_own,
 )
-from .tree_poses import add_force, put_bodies
 from .trees import BALL, HINGE, SLIDE, WELD, place, put_points
 
 GOOD, NOT_GOOD = DONE, 1
@@ -54,37 +53,6 @@ def _pull(tree, rows, y):
 
 
 @bare_part
-def follow(tree, o, u):
-    """Bring angles and turns that elements outside remember to poses of bodies."""
-    outside = tree.outside
-    if outside.exert != 0:
-        called(outside.exert, (outside.acting, tree.gravity, o, u, outside.motion, outside.extra, FOLLOWING))
-
-
-@bare_part
-def _push(tree, rows, time, y, out):
-    """Add what acts from outside to the forces of nodes, and put its powers (W) into out; GOOD, or what was answered instead."""
-    outside, forces, last = tree.outside, tree.outside.extra, y.shape[0] - 1
-    put_bodies(tree, rows, y, outside.o, outside.u, outside.v)
-    if outside.ask != 0:
-        answer = called(outside.ask, (time, 0))
-        if answer != GOOD:
-            return answer
-    if outside.exert != 0:
-        answer = called(
-            outside.exert, (outside.acting, tree.gravity, outside.o, outside.u, outside.motion, outside.extra, FORCES)
-        )
-        if answer != GOOD:
-            return answer
-        forces = outside.acting.total
-    for k in range(1, tree.nodes.shape[0]):
-        if tree.nodes[k, 3]:
-            add_force(rows[k], tree.places[k], forces, 6 * tree.nodes[k, 3] - 6)
-    out[last - 1], out[last] = forces[forces.shape[0] - 2], forces[forces.shape[0] - 1]
-    return GOOD
-
-
-@bare_part
 def accelerate(tree, rows, time, y, out):
     """Slopes (2 n + 2,) at a time (s) and coordinates y (2 n + 2,): of coordinates, rates, and works of dampers and of others.
 
@@ -103,8 +71,8 @@ def accelerate(tree, rows, time, y, out):
     if tree.lines.shape[0] > 0:
         damped += _pull(tree, rows, y)
     out[2 * n] = out[2 * n + 1] = 0.0
-    if tree.outside.ask != 0 or tree.outside.exert != 0:
-        answer = _push(tree, rows, time, y, out)
+    if tree.push != 0:
+        answer = called(tree.push, (tree.outside, tree, rows, time, y, out))
         if answer != GOOD:
             return answer
     for k in range(count - 1, 0, -1):

@@ -9,6 +9,7 @@ from math import sqrt
 
 import numpy as np
 
+from .by_address import called
 from .jit import bare_part, kept
 from .steps import (
     ALL,
@@ -29,7 +30,7 @@ from .steps import (
     put_within,
     trial_length,
 )  # fmt: skip
-from .tree_accelerations import GOOD, NOT_GOOD, accelerate, follow
+from .tree_accelerations import GOOD, NOT_GOOD, accelerate
 from .tree_nodes import A
 from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, SLIDE, place, tree_arguments
@@ -167,7 +168,8 @@ def march(tree, rows, method, passed, until, sampled, dense):
         time, v, angles = passed.time[s], passed.v[s], passed.angles[s]
         if time >= until:
             return s, m, REACHED
-        follow(tree, passed.o[s], passed.u[s])
+        if tree.follow != 0:
+            called(tree.follow, (tree.outside, tree.gravity, passed.o[s], passed.u[s]))
         begin_step(tree, rows, passed.o[s], passed.u[s], v, angles, y)
         y[size - 2], y[size - 1] = passed.works[s, 0], passed.works[s, 1]
         ended = _put_stages(tree, rows, method, time, y, 0.0, NONE, FIRST, slopes, point)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import Acting, acting_arguments
 from .jit import bare_part, inner_part
 from .tree_nodes import (
     ARM,
@@ -35,24 +34,6 @@ from .tree_nodes import (
 WELD, SLIDE, HINGE, BALL = 0, 1, 2, 3
 
 
-class Outside(NamedTuple):
-    """What acts on bodies of a tree beside springs of joints and lines, as in :func:`mse.kernels.multibody.run`.
-
-    ``ask`` and ``exert`` are addresses, 0 for none.  The rest is room: poses o (b + 1, 3), u (b + 1, 3, 3) and velocities of
-    bodies, with the ground in ``motion`` (b + 1, 6) and without it in ``v`` (6 b,), which is a part of it; and ``extra`` forces
-    (6 b + 2,), with powers of dampers and of others.
-    """
-
-    ask: int
-    exert: int
-    acting: Acting
-    o: np.ndarray
-    u: np.ndarray
-    motion: np.ndarray
-    v: np.ndarray
-    extra: np.ndarray
-
-
 class Tree(NamedTuple):
     """A tree of joints as arrays; nodes are numbered from 1, behind those that they hang on; the ground is 0.
 
@@ -63,7 +44,8 @@ class Tree(NamedTuple):
     input.  ``marks`` (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is
     zero.  ``levers`` (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.  ``ends`` (l, 2)
     are the nodes of springs along lines, ``lines`` (l, 10) where on both nodes they act, from the nodes' joints, and four numbers
-    as of springs.
+    as of springs.  If more acts, ``push`` and ``follow`` are the addresses of :mod:`.tree_pushes`, and ``outside`` that of what
+    these work on; else all are 0.
     """
 
     gravity: np.ndarray
@@ -75,14 +57,16 @@ class Tree(NamedTuple):
     levers: np.ndarray
     ends: np.ndarray
     lines: np.ndarray
-    outside: Outside
+    push: int
+    follow: int
+    outside: int
 
 
 def tree_arguments() -> Tree:
     """A tree of no size, for its types."""
     row, table, stack = (np.zeros((0,) * axes) for axes in range(1, 4))
-    numbers, outside = np.zeros((0, 0), dtype=int), Outside(0, 0, acting_arguments(), table, stack, table, row, row)
-    return Tree(row, numbers, stack, table, table, stack, table, numbers, table, outside)
+    numbers = np.zeros((0, 0), dtype=int)
+    return Tree(row, numbers, stack, table, table, stack, table, numbers, table, 0, 0, 0)
 
 
 @inner_part
