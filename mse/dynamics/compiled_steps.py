@@ -23,7 +23,7 @@ _MOST, _MORE = 256, 4
 # The most steps times bodies in one call.  Ctrl-C and the display of progress wait for a call: half a second for 900 bodies in
 # loops.  With a tenth and ten times of it tests/dynamics/test_closed_loops.py passes.
 _WORK = 10_000
-# The same where Python gives inputs, whose functions may be slow.  With 4 and 64 tests/dynamics/test_jumps.py passes.
+# The same where Python gives inputs, whose functions may be slow.  With 10 and 64 tests/dynamics/test_jumps.py passes.
 _ASKING = 16
 
 
@@ -44,7 +44,7 @@ Clear = Callable[[np.ndarray, np.ndarray], int]
 
 
 class CompiledSteps(ABC):
-    """Steps of bodies with so many angles that the code follows."""
+    """Steps of bodies, of which compiled code follows so many angles."""
 
     complete: bool  # whether elements remember nothing but these angles, so that a moment long before tells the rest
 

@@ -1,4 +1,7 @@
-"""What acts on bodies of a tree beside springs of joints and lines; called by address, so that steps compile without it."""
+"""Forces on a tree from elements and inputs other than springs of joints and lines.
+
+Steps call these kernels by their address, so that steps are compiled without them.
+"""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ class Tree(NamedTuple):
     input.  ``marks`` (k + 1, 4, 3) are two axes on what a hinge hangs on and two on the node, which coincide where its angle is
     zero.  ``levers`` (k + 1, 3) go from the joint of what a node hangs on to its own, along what it hangs on.  ``ends`` (l, 2)
     are the nodes of springs along lines, ``lines`` (l, 10) where on both nodes they act, from the nodes' joints, and four numbers
-    as of springs.  If more acts, ``push`` and ``follow`` are the addresses of :mod:`.tree_pushes`, and ``outside`` that of what
-    these work on; else all are 0.
+    as of springs.  If other elements or inputs act, ``push`` and ``follow`` are the addresses of the kernels in
+    :mod:`.tree_pushes`, and ``outside`` is the address of their data; else all three are 0.
     """
 
     gravity: np.ndarray
