@@ -17,7 +17,7 @@ from ..model.flattening import Element
 from ..model.groups import Group
 from ..model.topology import Topology
 from .accelerations import Equations
-from .law_elements import LawPart
+from .law_elements import LawPart, pairs_on, sides_on
 
 # kernels of elements that can be called by their addresses, each with the kernel of these elements' dampers
 _KERNELS = {springs.spring: springs.line_drag, springs.wire: springs.line_drag, springs.bushing: springs.bushing_drag}
@@ -79,8 +79,8 @@ class ActingElements:
     ``inputs`` (P, 6) are the forces and torques of those that push by inputs, which kernels read.
     """
 
-    def __init__(self, equations: Equations, actors: Actors, rows: Rows, seats: np.ndarray):
-        """``seats`` (E, 2) are the first body and the first row of each element that gives rows, gears last."""
+    def __init__(self, equations: Equations, actors: Actors, rows: Rows, first_row: int):
+        """``first_row`` is the number of the first row of all laws."""
         self._equations, self._groups, t = equations, actors.groups, equations.topology
         found = [_of_kernel(g) for g in actors.groups]
         if actors.pushing:
@@ -98,7 +98,7 @@ class ActingElements:
         first = len(found) - len(actors.forces)
         self._laws = [(part, x[:, 0]) for part, x in zip(actors.forces, own[first:], strict=True)]
         missed = np.array([len(actors.forces) + len(rows.laws)])
-        self._acts, self._held = bool(found), InMemory(self._rows(rows, seats, missed)) if rows else None
+        self._acts, self._held = bool(found), InMemory(self._rows(rows, first_row, missed)) if rows else None
         self._arrays = Acting(
             np.array([k.numbers for k in found], dtype=int).reshape(-1, 6),
             np.array([k.kernels for k in found]) if found else np.zeros((0, 3), dtype=int), parameters, np.zeros(0),
@@ -107,23 +107,24 @@ class ActingElements:
             np.zeros(equations.size + 2),
         )  # fmt: skip
 
-    def _rows(self, rows: Rows, seats: np.ndarray, missed: np.ndarray) -> Held:
+    def _rows(self, rows: Rows, first: int, missed: np.ndarray) -> Held:
         """What :mod:`mse.kernels.holding` works on; its laws join the others."""
         t, parameters, frames, sides, groups, room = self._equations.topology, [], [], [], [], 0
         for part in rows.laws:
             (count, many), of_frames = part.frames.shape, t.unit[part.frames]
-            own, seats = np.split(seats, [count])
+            pairs = pairs_on(of_frames)
             parameters.append(np.zeros((count, 1)))
             frames.append(part.frames.ravel())
-            sides.append(np.where(of_frames == 0, -1, np.where(of_frames == own[:, :1], 0, 1)).ravel())
-            groups.append((count, many, part.rows, own[0, 1]))
+            sides.append(sides_on(of_frames, pairs).ravel())
+            groups.append((count, many, part.rows, pairs.shape[1], first))
+            first += count * part.rows * pairs.shape[1]
             room = max(room, count * part.rows * (2 + 6 * many))
         whole = np.concatenate([np.zeros((0, 1)), *parameters])
         for part, own in zip(rows.laws, np.split(whole, np.cumsum([len(x) for x in parameters])[:-1]), strict=False):
             self._laws.append((part, own[:, 0]))
         numbers, sides = (np.concatenate([np.zeros(0, dtype=int), *x]) for x in (frames, sides))
         return Held(
-            row_address(by_record.rows_by_record), np.array(groups, dtype=int).reshape(-1, 4), whole, *_frames(t, numbers),
+            row_address(by_record.rows_by_record), np.array(groups, dtype=int).reshape(-1, 5), whole, *_frames(t, numbers),
             sides, missed, rows.gears, rows.ratios, np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3, 3)),
             np.zeros(6 * len(numbers)), np.zeros((0, 0)), np.zeros(room),
         )  # fmt: skip

@@ -21,10 +21,10 @@ from ..model.configuration import State
 from ..model.joint_assembly import CLOSED, OPEN
 from .accelerations import Equations
 from .acting import NOTHING_ACTS, ActingElements, Rows, pushes
-from .body_models import Shares, model_of
+from .body_models import Shares, model_of, rows_of_joints
 from .charts import JointsOpen, Settled, StepFailed, displaced, open_at
 from .moments import Moment
-from .seats import GEAR, LAW, LINE, Seat, drives_of, gears_of, measure_pushed
+from .seats import LINE, Seat, drives_of, gears_of, measure_pushed
 
 # Pivots of rows relative to those of rows alone, below which rows depend on others, and of bodies relative to their terms, below
 # which they have no mass.  With a tenth and ten times of each tests/dynamics/test_bodies.py passes.
@@ -89,9 +89,8 @@ class Bodies:
         """Elements that act, None if none do; their kernels are compiled when they are asked for."""
         if not (self.acting or self.lawful):
             return None
-        seats = self.model.joints[: len(self.holding)][[seat.code in (LAW, GEAR) for seat in self.holding]]
         rows = Rows(self.shares.laws, *gears_of(self.shares, self.holding, self.measuring))
-        return ActingElements(self.equations, self.shares.actors, rows, seats[:, [0, 6]])
+        return ActingElements(self.equations, self.shares.actors, rows, rows_of_joints(self.holding))
 
     def push_springs(self, springs: np.ndarray, numbers: Mapping[tuple[tuple[int, int], int], int]) -> None:
         """Have the forces of inputs along joints in other arrays of springs, whose numbers are given by joint and measure."""
@@ -162,7 +161,7 @@ class Bodies:
             factors, model.held[row, 0] = joints.moved(code, target + way)
             terms = slice(model.first_term[row], model.first_term[row + 1])
             model.factors[terms] = factors[model.scalars[terms]]
-            model.held[row, 3:] = rate, acceleration
+            model.held[row, 3:5] = rate, acceleration
 
     def left(self, moment: Moment) -> np.ndarray | None:
         """``M a - f`` (n,) at a moment, by the rows of joints; None where numpy finds what moves."""
@@ -173,10 +172,15 @@ class Bodies:
         except NotElementary:
             return None
         out = np.zeros((len(self.model.bodies) + 1, 6))
-        pull = self.work.solution[n : n + rows, None] * self.work.slope[:rows]
+        pull = self.work.solution[n + self._row_of, None] * self.work.slope[:rows]
         for side in range(2):
             np.subtract.at(out, self._sides[:, side], pull[:, 6 * side : 6 * side + 6])
         return out[1:].ravel()
+
+    @cached_property
+    def _row_of(self) -> np.ndarray:
+        """The row (R,) of whose bodies each has some: itself, or that of a law or gear on more than two bodies."""
+        return np.maximum.accumulate(np.where(self.model.held[: self.held, 5] != 0.0, np.arange(self.held), 0))
 
     @cached_property
     def _sides(self) -> np.ndarray:

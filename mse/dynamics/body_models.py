@@ -22,7 +22,7 @@ from .acting import Actors, acts, pushes
 from .elimination import eliminated
 from .inertia import GroupInertia
 from .law_elements import LawPart, exerted_by, held_by, rolled_by
-from .seats import GEAR, LAW, LINE, SQUARE, Seat, is_gear, measure_pushed, on_two, seats_of, springs_on
+from .seats import LINE, MORE, ROW, SQUARE, Seat, is_gear, measure_pushed, seats_of, springs_on
 
 WHOLE = 12, 13, 14  # those of what holds a displacement along the axes of the world
 
@@ -49,7 +49,9 @@ def model_of(equations: Equations, early: bool) -> tuple[Model, Shares, list[Sea
     if not early and (shares.laws or shares.gears):
         weights = _weights_of_laws(equations, shares, model.bodies)
         end = model.joints[len(found[0]) - 1, 7]
-        model.held[end - len(weights) : end, 1] = weights
+        own = model.held[rows_of_joints(found[0]) : end]
+        own[own[:, 5] != 0.0, 5] = weights
+        own[:, 1] = np.where(own[:, 1] != 0.0, own[:, 5], 0.0)
     # numba compiles for each layout of arrays
     return Model(*map(np.ascontiguousarray, model)), shares, *found
 
@@ -118,19 +120,16 @@ def _recorded(equations: Equations, laws: Iterable[LawPart], early: bool) -> boo
 
 
 def _rows(equations: Equations, early: bool) -> list[LawPart] | None:
-    """Laws of all constraints that are not joints, rods or gears.
-
-    None where a law has no record, or one of these elements, or a gear, is on more than two bodies.
-    """
+    """Laws of all constraints that are not joints, rods or gears; None where a law has no record, or one is within the ground."""
     found, unit = [], equations.topology.unit
     for g in (g for g in equations.assembly.groups if g.constraint_count):
         if g.cls is not Rod and g.cls.constraint_kernel is not joints.joint_constraints:
-            if not (is_gear(g) or g.records("constraint")) or not on_two(unit[g.frames]):
+            if not (is_gear(g) or g.records("constraint")) or not unit[g.frames].any(axis=1).all():
                 return None
             found += [] if is_gear(g) else [held_by(g)]
     found += map(rolled_by, equations.flows)
-    two = all(on_two(unit[part.frames]) for part in found)
-    return found if not found or (two and _recorded(equations, found, early)) else None
+    apart = all(unit[part.frames].any(axis=1).all() for part in found)
+    return found if not found or (apart and _recorded(equations, found, early)) else None
 
 
 def _is_compiled(paths: set[str], el: Element, column: int) -> bool:
@@ -176,15 +175,20 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
     points = _points(equations, shares, own, seats)
     # nothing turns points, so inertia that is the same about all axes changes no motion; without any, elimination fails
     own[points, 4:] += own[points, :1] * equations.measure.size**2 * np.eye(3).ravel()
-    jointed = sum(s.code not in (LAW, GEAR) for s in holding)  # which come first
-    found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1], jointed)
+    jointed = sum(s.code not in (ROW, MORE) for s in holding)  # which come first
+    more = np.array([s.code == MORE for s in holding], dtype=bool)
+    row_of = np.maximum.accumulate(np.where(more, 0, np.arange(len(holding))))
+    found = eliminated(bodies, pairs[: len(holding)], first[: len(holding) + 1], jointed, row_of)
     front_of = np.zeros(bodies + 1, dtype=int)
     front_of[found.fronts[:, 0]] = np.arange(bodies)
     in_front = np.vstack([found.of_joint, np.pad(front_of[pairs[len(holding) :]], [(0, 0), (0, 2)])])
-    held = np.zeros((len(rows), 5))
+    held = np.zeros((len(rows), 6))
     held[:, 0] = [constant for _, constant in rows]
     count = first[len(holding)]
-    held[:count, 1] = _weights(own, pairs[: len(holding)], places[:, :, 0], first[: len(holding) + 1], factors[:count])
+    weights = _weights(own, pairs[: len(holding)], places[:, :, 0], first[: len(holding) + 1], factors[:count])
+    more = np.repeat(more, np.diff(first)[: len(holding)])
+    held[:count, 5] = np.where(more, 0.0, weights)
+    held[:count, 1] = np.where(more | np.append(more[1:], False), 0.0, weights)  # only rows on two bodies stiffen
     held[:count, 2] = np.repeat(found.tree, np.diff(first)[: len(holding)])
     return Model(
         np.array(equations.topology.gravity, dtype=float),
@@ -199,6 +203,11 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
         np.hstack([found.fronts, found.parent[:, None]]),
         np.stack([found.numbers, found.inside], axis=1),
     )
+
+
+def rows_of_joints(holding: list[Seat]) -> int:
+    """How many rows hold for joints; those of laws and gears come after them."""
+    return sum(len(s.rows) for s in holding if s.code not in (ROW, MORE))
 
 
 def _weights_of_laws(equations: Equations, shares: Shares, own: np.ndarray) -> np.ndarray:

@@ -24,24 +24,27 @@ class Fronts(NamedTuple):
     room: int
 
 
-def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray, jointed: int) -> Fronts:
+def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray, jointed: int, row_of: np.ndarray) -> Fronts:
     """The fronts of so many bodies, numbered from 1, on joints between two of them or the ground (E, 2), 0.
 
     Rows of joint e are numbered from ``first_row[e]`` to ``first_row[e + 1]``.  The first ``jointed`` are joints: their rows hold
-    nothing when both bodies move as one.  All others may, as gears do.
+    nothing when both bodies move as one.  All others may, as gears do.  One with further bodies of the row of another has the
+    number of that one in ``row_of`` (E,); all others have their own.
     """
     hangs_on, order = spanned(bodies, joints[:jointed])
     tree = np.zeros(len(joints), dtype=bool)
     tree[[e for e in hangs_on.values() if e >= 0]] = True
     ends = [sorted({int(b) for b in pair if b}) for pair in joints]
     # nodes: bodies by their numbers, rows that close loops by -1 - e
-    closing = {-1 - e: joints[e].tolist() for e in np.flatnonzero(~tree).tolist()}
+    closing: dict[int, list[int]] = {}
+    for e in np.flatnonzero(~tree):
+        closing.setdefault(int(-1 - row_of[e]), []).extend(joints[e].tolist())
     cycles = _cycles(order, closing, {-1 - e for e in range(jointed, len(joints))})
     around: dict[int, set[int]] = {b: set() for b in range(1, bodies + 1)}
     for e, own in enumerate(ends):
-        closing = set() if tree[e] else {-1 - e}
+        row = set() if tree[e] else {int(-1 - row_of[e])}
         for b in own:
-            around[b] |= set(own) - {b} | closing
+            around[b] |= set(own) - {b} | row
     left = Counter(order.values())  # bodies that hang on each, not yet eliminated
     ready, rank, left_of = {b for b in around if not left[b]}, {}, []
     while ready:
@@ -57,7 +60,7 @@ def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray, jointed: 
                 around[n] = (around[n] | rest) - {n, *own}
         if (p := order[b]) and not (left.__setitem__(p, left[p] - 1) or left[p]):
             ready.add(p)
-    return _arranged(bodies, joints, first_row, tree, left_of)
+    return _arranged(bodies, joints, first_row, row_of, tree, left_of)
 
 
 def spanned(bodies: int, joints: np.ndarray) -> tuple[dict[int, int], dict[int, int]]:
@@ -92,12 +95,15 @@ def _cycles(carrier: dict[int, int], closing: dict[int, list[int]], whole: set[i
     depth, found = {0: 0}, {}
     for b, below in carrier.items():  # from the ground on
         depth[b] = depth[below] + 1
-    for n, (one, two) in closing.items():
+    for n, own in closing.items():
         found[n] = set()
-        for b in (one, two) if n in whole else ():
-            while b:
-                found[n].add(b)
-                b = carrier[b]
+        if n in whole:
+            for b in own:
+                while b:
+                    found[n].add(b)
+                    b = carrier[b]
+            continue
+        one, two = own
         while one != two:
             one, two = (one, two) if depth[one] >= depth[two] else (two, one)
             found[n].add(one)
@@ -106,8 +112,9 @@ def _cycles(carrier: dict[int, int], closing: dict[int, list[int]], whole: set[i
 
 
 def _arranged(
-    bodies: int, joints: np.ndarray, first_row: np.ndarray, tree: np.ndarray, left_of: list[tuple[list[int], set[int]]]
-) -> Fronts:
+    bodies: int, joints: np.ndarray, first_row: np.ndarray, row_of: np.ndarray, tree: np.ndarray,
+    left_of: list[tuple[list[int], set[int]]],
+) -> Fronts:  # fmt: skip
     def coordinates(node: int) -> list[int]:
         if node > 0:
             return list(range(6 * node - 6, 6 * node))
@@ -137,7 +144,7 @@ def _arranged(
         if not own:
             continue
         f = min(own)
-        of_joint[e] = f, *(places[f][b] if b else -1 for b in pair), places[f][-1 - e]
+        of_joint[e] = f, *(places[f][b] if b else -1 for b in pair), places[f][-1 - row_of[e]]
     return Fronts(
         np.array(fronts, dtype=int).reshape(-1, 5), np.array(parent, dtype=int), np.concatenate(numbers).astype(int),
         np.concatenate(inside).astype(int), of_joint, tree, room,

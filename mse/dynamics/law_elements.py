@@ -86,6 +86,25 @@ class LawPart:
         return True
 
 
+def pairs_on(bodies: np.ndarray) -> np.ndarray:
+    """The bodies that each element (E, F) is on, two by two (E, P, 2): from the lowest number on, then 0 where there is no other.
+
+    Elements on fewer bodies than others have their first one again, which changes nothing.
+    """
+    own = [sorted({*one} - {0}) for one in bodies.tolist()]
+    out = np.zeros((len(own), max((len(found) + 1) // 2 for found in own), 2), dtype=int)
+    for pairs, found in zip(out, own, strict=True):
+        pairs[:, 0] = found[0]
+        pairs.ravel()[: len(found)] = found
+    return out
+
+
+def sides_on(bodies: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Which of the bodies of its element (E, P, 2) each frame (E, F) is on, -1 for the ground."""
+    own = zip(bodies.tolist(), pairs.reshape(len(pairs), -1).tolist(), strict=True)
+    return np.array([[found.index(b) if b else -1 for b in one] for one, found in own])
+
+
 def _rows(law: str, objects: Sequence, frames: np.ndarray, count: int) -> LawPart:
     return LawPart(law, frames, Together(objects, law, Shape(frames.shape[1], 0, count).of(law)))
 

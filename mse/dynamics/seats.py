@@ -14,11 +14,16 @@ from ..model.groups import Group
 from ..model.topology import Topology
 from .accelerations import Equations
 from .acting import pushes
+from .law_elements import pairs_on, sides_on
 
 if TYPE_CHECKING:
     from .body_models import Shares
 
-LINE, LAW, GEAR = -2, -3, -4  # codes of a distance, of rows that are laws, and of gears
+LINE, ROW, MORE = (
+    -2,
+    -3,
+    -4,
+)  # codes of a distance, of rows of laws and gears, and of further bodies of such a row before
 SQUARE = 15  # the scalar of a distance's square, behind those of joints
 
 
@@ -28,8 +33,8 @@ class Seat(NamedTuple):
     ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has measures and
     their targets, and for rows that are ``driven`` the number of the row, measure, target and number of the constraint.  One that
     measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the line between two places
-    is such a joint, too; its row has no factors.  Laws and gears hold, too, with their own codes; their rows come from
-    :mod:`mse.kernels.holding`.
+    is such a joint, too; its row has no factors.  Laws and gears hold, too; their rows come from :mod:`mse.kernels.holding`.
+    One on more than two bodies has a joint for each two.
     """
 
     bodies: np.ndarray
@@ -140,12 +145,13 @@ def _seats_of_laws(t: Topology, shares: Shares) -> tuple[list[Seat], list[Seat]]
     """Laws and gears that hold, and what gears measure."""
     holding, measuring = [], []
     for part in shares.laws:
-        rows = [(np.zeros(15), 0.0)] * part.rows
-        holding += [Seat(_two(t.unit[own]), np.zeros((2, 4, 3)), rows, (-1, -1), -1, (), LAW) for own in part.frames]
+        for pairs in pairs_on(t.unit[part.frames]):
+            together = part.rows if len(pairs) == 1 else 1
+            holding += _seats_of_rows(pairs, (-1, -1), together, 0.0) * (part.rows // together)
     for g in shares.gears:
         for k, (el, frames) in enumerate(zip(g.elements, g.frames, strict=True)):
-            rows = [(np.zeros(15), -el.obj.offset)]
-            holding.append(Seat(_two(t.unit[frames]), np.zeros((2, 4, 3)), rows, (g.number, k), -1, (), GEAR))
+            (pairs,) = pairs_on(t.unit[frames][None])
+            holding += _seats_of_rows(pairs, (g.number, k), 1, -el.obj.offset)
             for r, (axes, code, _) in enumerate(el.obj._terms):
                 pair = frames[2 * r : 2 * r + 2]
                 turned = (t.offset_U[pair] @ axes).transpose(0, 2, 1)
@@ -155,20 +161,28 @@ def _seats_of_laws(t: Topology, shares: Shares) -> tuple[list[Seat], list[Seat]]
     return holding, measuring
 
 
+def _seats_of_rows(pairs: np.ndarray, joint: tuple[int, int], rows: int, constant: float) -> list[Seat]:
+    """Rows of a law or a gear on pairs of bodies (P, 2)."""
+    of_pairs = [(ROW, constant), *[(MORE, 0.0)] * (len(pairs) - 1)]
+    return [
+        Seat(pair, np.zeros((2, 4, 3)), [(np.zeros(15), own)] * rows, joint, -1, (), code)
+        for pair, (code, own) in zip(pairs, of_pairs, strict=True)
+    ]
+
+
 def gears_of(shares: Shares, holding: list[Seat], measuring: list[Seat]) -> tuple[np.ndarray, np.ndarray]:
     """Terms (T, 4) of gears, and ratios (T,), see :class:`.Held`."""
     of = {g.number: g for g in shares.gears}
     firsts = np.cumsum([0, *(len(seat.rows) for seat in holding)]).tolist()
-    at = {
-        seat.joint: (first, seat.bodies.tolist())
-        for first, seat in zip(firsts, holding, strict=False)
-        if seat.code == GEAR
-    }
+    at: dict[tuple[int, int], tuple[int, list[np.ndarray]]] = {}
+    for first, seat in zip(firsts, holding, strict=False):
+        if seat.joint[0] in of:
+            at.setdefault(seat.joint, (first, []))[1].append(seat.bodies)
     terms, ratios = [], []
     for k, seat in enumerate(measuring):
         if seat.joint[0] in of:
-            row, pair = at[seat.joint]
-            terms.append((row, k, *(pair.index(b) if b else -1 for b in seat.bodies.tolist())))
+            row, pairs = at[seat.joint]
+            terms.append((row, k, *sides_on(seat.bodies[None], np.array([pairs]))[0].tolist()))
             ratios.append(of[seat.joint[0]].elements[seat.joint[1]].obj._terms[seat.angle][2])
     return np.array(terms, dtype=int).reshape(-1, 4), np.array(ratios)
 
@@ -177,14 +191,3 @@ def is_gear(g: Group) -> bool:
     """Whether the elements of a group are gears on displacements and angles."""
     terms = [code for el in g.elements for _, code, _ in el.obj._terms] if g.cls is Gear else [-1]
     return all(code >= 0 and joints.proportional(code) is not None for code in terms)
-
-
-def on_two(bodies: np.ndarray) -> bool:
-    """Whether each element (E, F) is on one body or two."""
-    return all(1 <= len({*own} - {0}) <= 2 for own in bodies.tolist())
-
-
-def _two(bodies: np.ndarray) -> np.ndarray:
-    """The two bodies (2,) that an element is on, the second one 0 where there is only one."""
-    one, *other = sorted({*bodies.tolist()} - {0})
-    return np.array([one, *(other or [0])])

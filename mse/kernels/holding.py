@@ -20,10 +20,10 @@ from .multibody_rows import angle_near
 class Held(NamedTuple):
     """Elements that give rows, one class after the other; the ground is body 0.
 
-    ``kernel`` is the address of their kernel.  ``groups`` (G, 4) are the number of elements in each class, frames and rows of
-    one, and the number of the first row; ``parameters`` (E, 1) those of all elements.  Of all frames there are ``bodies`` (F,),
-    ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3), and for which body of its row each counts (``sides``, -1 for the ground).
-    ``missed`` (1,) is not 0 where an element found that its kernel is not its law.
+    ``kernel`` is the address of their kernel.  ``groups`` (G, 5) are the number of elements in each class, frames and rows of
+    one, how many pairs of bodies a row is on, and the number of the first row; ``parameters`` (E, 1) those of all elements.  Of
+    all frames there are ``bodies`` (F,), ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3), and for which body of its row each counts
+    (``sides``, -1 for the ground).  ``missed`` (1,) is not 0 where an element found that its kernel is not its law.
     ``gears`` (T, 4) have the row of a gear, the number of a joint that measures, and for which body of the row each of its
     bodies counts, -1 for the ground; ``ratios`` (T,) by how much.
     The rest is room: poses and velocities of frames, no memory (0, 0), and what kernels give.
@@ -61,10 +61,11 @@ def _put_gears(held, model, work, memory):
     """Rows of gears, from what joints measure; ``memory`` (K,) has angles before, as the joints that measure are numbered."""
     holding = model.joints.shape[0] - model.springs.shape[0]
     for k in range(held.gears.shape[0]):
-        row = held.gears[k, 0]
-        work.value[row], work.bend[row] = model.held[row, 0], 0.0
-        for i in range(12):
-            work.slope[row, i] = 0.0
+        for side in range(2):
+            row = held.gears[k, 0] + max(held.gears[k, 2 + side], 0) // 2
+            work.value[row], work.bend[row] = model.held[row, 0], 0.0
+            for i in range(12):
+                work.slope[row, i] = 0.0
     for k in range(held.gears.shape[0]):
         row, measure, ratio = held.gears[k, 0], held.gears[k, 1], held.ratios[k]
         first, last = model.joints[holding + measure, 6], model.joints[holding + measure, 7] - 1
@@ -81,28 +82,31 @@ def _put_gears(held, model, work, memory):
             side = held.gears[k, 2 + i // 6]
             if side >= 0:
                 slope = by_sine * work.slope[first, i] + by_cosine * work.slope[last, i]
-                work.slope[row, 6 * side + i % 6] += ratio * slope
+                work.slope[row + side // 2, 6 * (side % 2) + i % 6] += ratio * slope
 
 
 @bare_part
-def _put_held(held, work, f, rows, first):
+def _put_held(held, work, f, rows, pairs, first):
     """Rows (m, 2 + 6 F) of one element by its frames, from number f on, as rows by bodies, from the number ``first`` on."""
     for r in range(rows.shape[0]):
-        slope, bend = work.slope[first + r], rows[r, 1]
-        for i in range(12):
-            slope[i] = 0.0
+        row, bend = first + r * pairs, rows[r, 1]
+        for k in range(row, row + pairs):
+            work.value[k] = work.bend[k] = 0.0
+            for i in range(12):
+                work.slope[k, i] = 0.0
         for k in range((rows.shape[1] - 2) // 6):
             side, b = held.sides[f + k], held.bodies[f + k]
             if side >= 0:
+                slope, at6 = work.slope[row + side // 2], 6 * (side % 2)
                 g, v = rows[r, 2 + 6 * k : 8 + 6 * k], held.velocity[6 * (f + k) :]
                 at, own = held.o[f + k], work.motion[b]
                 for i in range(3):
                     j, h = (i + 1) % 3, (i + 2) % 3
-                    slope[6 * side + i] += g[i]
-                    slope[6 * side + 3 + i] += g[3 + i] + (at[j] - work.o[b, j]) * g[h] - (at[h] - work.o[b, h]) * g[j]
+                    slope[at6 + i] += g[i]
+                    slope[at6 + 3 + i] += g[3 + i] + (at[j] - work.o[b, j]) * g[h] - (at[h] - work.o[b, h]) * g[j]
                     # what turns is accelerated towards the reference point of its body
                     bend += g[i] * (own[3 + j] * (v[h] - own[h]) - own[3 + h] * (v[j] - own[j]))
-        work.value[first + r], work.bend[first + r] = rows[r, 0], bend
+        work.value[row], work.bend[row] = rows[r, 0], bend
 
 
 @kept(no_cpython_wrapper=True)
@@ -116,14 +120,14 @@ def hold(at, model, work, memory):
     put_frames(held, work.o, work.u)
     put_velocities(held, work.o, work.motion)
     for g in range(held.groups.shape[0]):
-        count, frames, rows, first = held.groups[g]
+        count, frames, rows, pairs, first = held.groups[g]
         many, width = count * frames, 2 + 6 * frames
         places = held.o[f : f + many].reshape((count, frames, 3)), held.u[f : f + many].reshape((count, frames, 3, 3))
         velocity = held.velocity[6 * f : 6 * (f + many)].reshape((count, 6 * frames))
         out = held.rows[: count * rows * width].reshape((count, rows, width))
         done(held.kernel, (held.parameters[e : e + count], *places, held.memory, velocity, out))
         for k in range(count):
-            _put_held(held, work, f + k * frames, out[k], first + k * rows)
+            _put_held(held, work, f + k * frames, out[k], pairs, first + k * rows * pairs)
         e, f = e + count, f + many
     return DONE if held.missed[0] == 0 else BROKEN
 

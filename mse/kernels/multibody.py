@@ -41,8 +41,10 @@ class Model(NamedTuple):
     are the fronts of both bodies.  ``seats`` (E, 2, 4, 3) are the place and the three axes of a joint on each body.
     Row r is ``held[r, 0]`` and the sum of the ``factors`` of its ``scalars``, from ``first_term[r]`` to ``first_term[r + 1]``;
     ``held[r, 1]`` is W, ``held[r, 2]`` not zero where a body hangs on the row, and where a motion is prescribed along it,
-    ``held[r, 3]`` and ``held[r, 4]`` are its rate and acceleration.  A spring of two rows acts on the angle whose sine
-    and cosine they are, one of a row without scalars on the distance of both places.
+    ``held[r, 3]`` and ``held[r, 4]`` are its rate and acceleration.  ``held[r, 5]`` is the mass that moves along it.  A row on
+    more than two bodies has a joint for each two of them, one after the other: M is not stiffened along it, and that mass is
+    zero for all but the first.  A spring of two rows acts on the angle whose sine and cosine they are, one of a row without
+    scalars on the distance of both places.
     ``fronts`` (b, 6) have the body, the columns that are eliminated and all columns, where their rows begin in the arena and
     their columns among ``columns``, and the front that takes what is left, -1 for none.  ``columns`` (c, 2) are the numbers of
     unknowns, bodies first, and the places in the front that takes what is left.
@@ -203,7 +205,7 @@ def _put_forces(model, work, memory, extra):
 def _put_left(model, work, given):
     """What forces in right sides and ``given`` rows (R,) leave of the equations, in place of both."""
     s, p, q, inertia = work.small[0], work.small[1], work.small[2], work.small[3:6]
-    right, x, count = work.right, work.solution, 6 * model.bodies.shape[0]
+    right, x = work.right, work.solution
     for f in range(model.fronts.shape[0]):
         b, first = model.fronts[f, 0], model.fronts[f, 4]
         a, turn = x[6 * b - 6 : 6 * b - 3], x[6 * b - 3 : 6 * b]
@@ -217,11 +219,12 @@ def _put_left(model, work, given):
         first = model.fronts[model.joints[e, 2], 4]
         for r in range(model.joints[e, 6], model.joints[e, 7]):
             g = work.slope[r]
+            pull = x[model.columns[first + model.joints[e, 5] + r - model.joints[e, 6], 0]]
             for side in range(2):
                 place, k, at = model.joints[e, 3 + side], 6 * side, 6 * model.joints[e, side] - 6
                 if place >= 0:
                     for i in range(6):
-                        right[first + place + i] -= x[count + r] * g[k + i]
+                        right[first + place + i] -= pull * g[k + i]
                         given[r] -= g[k + i] * x[at + i]
 
 
@@ -256,20 +259,25 @@ def _put_speeds(model, work):
 
 
 @bare_part
-def _largest(work, values, size, count, independent, gap):
+def _largest(model, work, values, size, count, independent, gap):
     """The largest of some values (count,), as distances (m) in a system of a ``size`` (m), of independent rows and of all."""
-    gap[0] = gap[1] = 0.0
+    gap[0] = gap[1] = length = value = 0.0
+    row = 0
     for r in range(count):
-        length = 0.0
+        if model.held[r, 5] != 0.0:  # not further bodies of the row before
+            row, length, value = r, 0.0, 0.0
+        value += values[r]
         for i in range(12):
             x = work.slope[r, i] / (size if i % 6 >= 3 else 1.0)
             length += x * x
-        x = abs(values[r]) / sqrt(length) if length > 0.0 else 0.0
+        if r + 1 < count and model.held[r + 1, 5] == 0.0:
+            continue
+        x = abs(value) / sqrt(length) if length > 0.0 else 0.0
         if not x < np.inf:
             gap[0] = gap[1] = np.inf
             return
         gap[1] = max(gap[1], x)
-        if independent[r]:
+        if independent[row]:
             gap[0] = max(gap[0], x)
 
 
@@ -314,7 +322,7 @@ def run(
             if answer != GOOD:
                 return answer
             if settling:
-                _largest(work, work.value, limits[0], rows, independent, gap)
+                _largest(model, work, work.value, limits[0], rows, independent, gap)
             if rounds < 2:  # after that the matrix is as good as at the end
                 _put_matrix(model, work, room, jacobian)
                 # at the end of a step rows may be independent that were not at its begin; they show where constraints hold
@@ -329,9 +337,9 @@ def run(
                 break
             if rounds == 0:
                 _put_speeds(model, work)
-                _largest(work, work.bend, limits[0], rows, independent, gap)
+                _largest(model, work, work.bend, limits[0], rows, independent, gap)
                 gaps[1] = gap[1]
-            _largest(work, work.value, limits[0], rows, independent, gap)
+            _largest(model, work, work.value, limits[0], rows, independent, gap)
             if rounds == 0:
                 gaps[0] = gap[1]
             if gap[0] <= limits[1] or rounds == _ROUNDS:

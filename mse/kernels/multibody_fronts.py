@@ -29,7 +29,7 @@ def eliminate(model, work, independent, limits, decide):
                     return -1.0
             else:
                 r = number - count
-                size_of_row = -pivot * model.held[r, 1]
+                size_of_row = -pivot * model.held[r, 5]
                 if decide:
                     independent[r] = size_of_row > limits[2]
                     if not independent[r] and model.held[r, 2] != 0.0:

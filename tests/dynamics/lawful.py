@@ -155,6 +155,67 @@ def rack():
     return system
 
 
+def chained(*gears, bodies=4):
+    """Bodies in a row on hinges about several axes and a slide, whose coordinates ``gears`` couple, ratios by joint."""
+    system = mse.MSystem("chain", gravity=(0.3, 0, -9.81))
+    on = system.ground
+    for k in range(bodies):
+        body = system.add(
+            mse.RigidBody(f"body{k}", mass=1.0 - 0.2 * k, at=Pose.dxdydz(0.1 * k, 0.2 * k, -0.5 - k), **BOX)
+        )
+        axis = [(0, 1, 0), (0.2, 1, 0), (1, 0, 0.3), (0, 0, 1)][k % 4]
+        joint = (
+            mse.Prismatic("joint3", axis=axis, stiffness=50.0)
+            if k == 3
+            else mse.Revolute(f"joint{k}", axis=axis, damping=0.1)
+        )
+        system.add(joint, between=(body.frame("top"), on))
+        on = body.frame("low")
+    for k, ratios in enumerate(gears):
+        system.add(mse.Gear(f"gear{k}", joints=ratios, offset=0.01 * k))
+    return system
+
+
+class Balanced(mse.MObject):
+    """Three places whose heights, and whose distances across, have given sums."""
+
+    frame_names = ("a", "b", "c")
+
+    def constraint(self, frames, q):
+        one, two, three = (f.o for f in frames)
+        return [one[2] + 2.0 * two[2] + three[2], (one - two) @ (three - two) + frames[0].U[:, 0] @ frames[2].U[:, 1]]
+
+
+class Level(mse.MObject):
+    frame_names = ("a", "b", "c")
+
+    def flow_constraint(self, frames, q, v):
+        return [frames[0].U[:, 2] @ (frames[0].v + frames[1].v - 2.0 * frames[2].v)]
+
+
+def balanced(scale=1.0):
+    """Two balances of five bodies and the ground, and what has no weight in the middle."""
+    system = mse.MSystem("balanced", gravity=(0, 0, -9.81))
+    bodies = []
+    for k in range(5):
+        box = BOX | {"inertia": tuple(scale * x for x in BOX["inertia"])}
+        bodies.append(
+            system.add(
+                mse.RigidBody(f"body{k}", mass=scale * (1.0 + k), at=Pose.dxdydz(0.3 * k, 0.1 * k * k, 0), **box)
+            )
+        )
+    for k, body in enumerate(bodies):
+        between = (body.frame("low"), system.ground @ Pose.dxdydz(0.3 * k, 0.2, -0.4))
+        system.add(mse.Spring(f"spring{k}", length=0.3, stiffness=scale * 40.0), between=between)
+    for name, frames in (
+        ("first", (bodies[0], bodies[1].frame("top"), bodies[2])),
+        ("second", (bodies[3].frame("low"), system.ground @ Pose.dxdydz(1.1, 0.9, 0.3), bodies[4])),
+    ):
+        system.add(Balanced(name), between=frames)
+    system.add(Level("level"), between=(bodies[1], bodies[4].frame("low"), bodies[3]))
+    return system
+
+
 SYSTEMS = {
     "energy": lambda: pendulum(Cubic("it"), Cubic("other", strength=3.0)),
     "weight": lambda: pendulum(Weighed("it")),
@@ -173,4 +234,9 @@ SYSTEMS = {
     "gear": lambda: geared((1.5, -0.7)),
     "forks": forked,
     "rack": rack,
+    "neighbours": lambda: chained({"joint1": 1.0, "joint2": -0.7}),
+    "train": lambda: chained({"joint0": 1.0, "joint1": 0.5, "joint2": -0.7, "joint3": 0.3}),
+    "crossing": lambda: chained({"joint0": 1.0, "joint2": -0.7}, {"joint1": 1.0, "joint2": 0.4, "joint4": 2.0}, bodies=5),
+    "three": balanced,
+    "three light": lambda: balanced(1e-6),
 }  # fmt: skip

@@ -88,22 +88,35 @@ def test_what_has_no_record_is_asked_in_python():
     assert not bodies_of(pendulum(differing("it"))).alone
 
 
-def test_own_masses_and_constraints_of_three_bodies_are_left_to_numpy():
+def test_own_masses_are_left_to_numpy():
     class Heavy(Pair):
         def kinetic(self, frames, q, v):
             return 0.5 * self.strength * (frames[0].v @ frames[0].v)
 
-    class Balanced(mse.MObject):
-        frame_names = ("a", "b", "c")
-
-        def constraint(self, frames, q):
-            return [frames[0].o[0] + frames[1].o[0] + frames[2].o[0]]
-
     assert bodies_of(pendulum(Heavy("it"))) is None
-    system = mse.MSystem("three", gravity=(0, 0, 0))
-    bodies = [system.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.1, at=Pose.dx(k - 1))) for k in range(3)]
-    system.add(Balanced("balance"), between=bodies)
-    assert bodies_of(system) is None
+
+
+def test_a_planetary_gear_divides_speed_by_its_ratio_and_power_by_speeds(in_numpy):
+    """Sun s, ring (the ground), planets p on carrier c: ``20 s' = (20 + 60) c'``; reduced inertia, and torques by power.
+
+    The planet turns on the carrier: gears between planet and sun, and planet and ground, are on three bodies and on two.
+    """
+    system = mse.MSystem("planetary", gravity=(0, 0, -9.81))
+    sun = system.add(mse.RigidBody("sun", mass=1.0, inertia=2e-3))
+    carrier = system.add(mse.RigidBody("carrier", mass=2.0, inertia=0.02))
+    planet = system.add(mse.RigidBody("planet", mass=0.5, inertia=1e-3, at=Pose.dx(0.2)))
+    system.add(mse.Revolute("sun_hinge", axis=(0, 0, 1), motor="force"), between=(sun, system.ground))
+    system.add(mse.Revolute("carrier_hinge", axis=(0, 0, 1)), between=(carrier, system.ground))
+    system.add(mse.Revolute("planet_hinge", axis=(0, 0, 1)), between=(planet, carrier @ Pose.dx(0.2)))
+    # seen from the carrier, the sun of 20 teeth, the planet of 20 and the ring of 60 turn by -c + s, p and -c
+    system.add(mse.Gear("inner", joints={"sun_hinge": 20.0, "carrier_hinge": -20.0, "planet_hinge": 20.0}))
+    system.add(mse.Gear("outer", joints={"planet_hinge": 20.0, "carrier_hinge": 60.0}))
+    motion = system.simulate(duration=2.0, dt=0.1, inputs={"sun_hinge.torque": 0.3}, rtol=1e-9)
+    assert not in_numpy
+    # rates by that of the carrier: sun 4, planet -3 on it, so -2 in space
+    inertia = 16 * 2e-3 + 0.02 + 4 * 1e-3 + 0.5 * 0.2**2
+    np.testing.assert_allclose(motion["carrier_hinge.angle"], 0.5 * 4 * 0.3 / inertia * motion.time**2, rtol=1e-8)
+    np.testing.assert_allclose(motion["sun_hinge.angle"], 4.0 * motion["carrier_hinge.angle"], atol=1e-9)
 
 
 def test_a_law_without_a_slope_at_rest_damps_nothing_there(in_numpy):
