@@ -99,10 +99,12 @@ class ActingElements:
         self._laws = [(part, x[:, 0]) for part, x in zip(actors.forces, own[first:], strict=True)]
         missed = np.array([len(actors.forces) + len(rows.laws)])
         self._acts, self._held = bool(found), InMemory(self._rows(rows, first_row, missed)) if rows else None
+        hold, held = (0, 0) if self._held is None else (hold_address(), self._held.at)
         self._arrays = Acting(
             np.array([k.numbers for k in found], dtype=int).reshape(-1, 6),
-            np.array([k.kernels for k in found]) if found else np.zeros((0, 3), dtype=int), parameters, np.zeros(0),
-            *_frames(t, frames), missed, 0, 0, np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3)),
+            np.array([k.kernels for k in found]) if found else np.zeros((0, 3), dtype=int), parameters,
+            np.zeros(sum(len(k.frames) * k.remembered for k in found)), *_frames(t, frames), missed, hold, held,
+            np.zeros((len(frames), 3)), np.zeros((len(frames), 3, 3)),
             np.zeros(6 * len(frames)), np.zeros(len(frames)), np.zeros(6 * len(frames)), np.zeros(6 * len(frames)), np.zeros(0),
             np.zeros(equations.size + 2),
         )  # fmt: skip
@@ -130,11 +132,11 @@ class ActingElements:
         )  # fmt: skip
 
     def remembering(self, state: State, v: np.ndarray) -> tuple[int, Acting] | None:
-        """Address of the kernel of all that act, and arrays, of elements in a state at velocities v (n,).
+        """Address of the kernel of all that act, and their arrays, with what they remember in a state, at velocities v (n,).
 
         None where a law is no record there.
         """
-        own = np.concatenate([np.zeros(0), *(state.memory[g.number].ravel() for g in self._groups)])
+        np.concatenate([np.zeros(0), *(state.memory[g.number].ravel() for g in self._groups)], out=self._arrays.memory)
         if self.missed or any(part.stale for part, _ in self._laws):
             self._arrays.missed[0] = 1
             at = self._equations.evaluation(state).configuration
@@ -142,8 +144,7 @@ class ActingElements:
             if not all(part.serve(at, velocities, put, self._arrays.missed) for part, put in self._laws):
                 return None
             self._arrays.missed[0] = 0
-        hold, held = (0, 0) if self._held is None else (hold_address(), self._held.at)
-        return acting.exert_address() if self._acts else 0, self._arrays._replace(memory=own, hold=hold, held=held)
+        return acting.exert_address() if self._acts else 0, self._arrays
 
     @property
     def missed(self) -> bool:

@@ -56,7 +56,9 @@ class Bodies:
         self.work = Work(*map(np.zeros, shapes))
         self.work.u[0] = np.eye(3)  # the ground stays
         self.shares, self.drives = shares, drives_of(holding)
-        self.alone = not (shares.in_python or shares.inputs or self.drives)
+        steady = equations.inputs.steady
+        self._steady, self._varying = ([n for n in shares.inputs if steady(n) == same] for same in (True, False))
+        self.alone = not (shares.in_python or self._varying or self.drives)
         self.extra = np.zeros(6 * bodies + 2)  # forces in Python, and powers of dampers and others
         self._asked = None if self.alone else InPython(self._answer)
         self._asked_at = np.nan  # the time (s) of inputs in the arrays
@@ -114,6 +116,7 @@ class Bodies:
     def exerting(self, state: State, v: np.ndarray) -> tuple[int, int, Acting]:
         """What acts in a step from a state on: the address that asks Python, and see :meth:`.ActingElements.remembering`."""
         self._state, self._asked_at = state, np.nan  # inputs may have been set to other values
+        self._put_values(self._steady, np.nan)
         found = NOTHING_ACTS if self.elements is None else self.elements.remembering(state, v)
         if found is None:
             raise NotElementary
@@ -130,9 +133,7 @@ class Bodies:
             if time != self._asked_at:  # matrices of implicit steps ask many times
                 self._asked_at = np.nan
                 self._drive(time)
-                values = self.equations.inputs.values(self._places, time)
-                for (array, place), value in zip(self._places.values(), values, strict=True):
-                    array[place] = value
+                self._put_values(self._varying, time)
                 self._asked_at = time
             if self.shares.in_python and not without_forces:
                 self._put_extra(time)
@@ -140,6 +141,13 @@ class Bodies:
             self._error = error
             return BROKEN
         return multibody.GOOD
+
+    def _put_values(self, names: list[str], time: float) -> None:
+        """Put the values of some inputs at a time (s) where compiled code reads them."""
+        for name in names:
+            if name in self._places:
+                array, place = self._places[name]
+                array[place] = self.equations.inputs.force(name, time)
 
     def _put_extra(self, time: float) -> None:
         e, work, n = self.equations, self.work, self.equations.size

@@ -10,7 +10,6 @@ import numpy as np
 from ..kernels import ahead, implicit_loops, implicit_steps, implicit_trees, multibody
 from ..kernels.acting import exert_address
 from ..kernels.by_address import InMemory
-from ..kernels.holding import hold_address
 from ..kernels.implicit_steps import Own, Radau, Stages
 from ..kernels.steps import Passed, Sampled
 from ..kernels.trees import SLIDE
@@ -107,7 +106,5 @@ def implicit_steps_of(equations: Equations, radau: Radau) -> CompiledSteps | Non
     steps.prepare()
     if bodies.acting:
         exert_address()
-    if bodies.lawful:
-        hold_address()
     ahead.wait_for_steps(kind)
     return steps

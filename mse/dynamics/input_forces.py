@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -33,11 +33,14 @@ class InputForces:
 
     ``motors`` are those that prescribe motions, with the numbers of their constraints, by name, and ``motor_units``; samples of
     them are at ``times``.  Charges of current sources that have no input are among them.  ``held`` are the currents that sources
-    hold, with the numbers of their flow constraints, which are counted behind the constraints.
+    hold, with the numbers of their flow constraints, which are counted behind the constraints.  Functions that change between
+    steps only, as in a step loop, are ``stepwise``.
     """
 
-    def __init__(self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None):
-        self._assembly, self._label = assembly, assembly.topology.label
+    def __init__(
+        self, assembly: Assembly, given: Mapping[str, Given] | None, times: np.ndarray | None = None, stepwise: bool = False
+    ):  # fmt: skip
+        self._assembly, self._label, self._stepwise = assembly, assembly.topology.label, stepwise
         self.given = given = mapping(self._label, "inputs", given, INPUTS)
         known = {
             f"{el.path}.{c.name}": (el, k, c.unit)
@@ -118,7 +121,7 @@ class InputForces:
         out = {}
         for name, given in self.given.items():
             if callable(given) or np.ndim(given):
-                value = self._signals[name].value if name in self._signals else partial(self._force, name)
+                value = self._signals[name].value if name in self._signals else partial(self.force, name)
                 out[name] = Reading(value, given if callable(given) else None)
         return out
 
@@ -126,7 +129,7 @@ class InputForces:
     def at(self, time: float) -> np.ndarray:
         """Values (k,) at a time (s)."""
         return np.array([
-            self._signals[n].at(time)[0] if n in self._signals else self._force(n, time) for n in self.names
+            self._signals[n].at(time)[0] if n in self._signals else self.force(n, time) for n in self.names
         ])  # fmt: skip
 
     @property
@@ -134,11 +137,12 @@ class InputForces:
         """The inputs that are forces, by name: their elements, and their numbers among the inputs of these."""
         return self._forces
 
-    def values(self, names: Iterable[str], time: float) -> list[float]:
-        """Values of some that are forces, at a time (s); the caller keeps numpy from warning."""
-        return [self._force(name, time) for name in names]
+    def steady(self, name: str) -> bool:
+        """Whether one that is a force has one value in each step."""
+        return self._stepwise or not callable(self.given[name])
 
-    def _force(self, name: str, time: float) -> float:
+    def force(self, name: str, time: float) -> float:
+        """The value of one that is a force, at a time (s); the caller keeps numpy from warning."""
         function = self._values[name]
         try:
             value = function(time)
@@ -152,7 +156,7 @@ class InputForces:
         """Forces (n,) on the coordinates of bodies and on internal ones."""
         total, values = np.zeros(self._assembly.size), {}
         for name, (el, column) in self._forces.items():
-            values.setdefault(el.path, (el, np.zeros(len(el.obj.inputs))))[1][column] = self._force(name, time)
+            values.setdefault(el.path, (el, np.zeros(len(el.obj.inputs))))[1][column] = self.force(name, time)
         for el, given in values.values():
             self._add(total, el, here.configuration, self._map(el, here.configuration) @ given)
         return total
@@ -160,7 +164,7 @@ class InputForces:
     @np.errstate(all="ignore")
     def each_force(self, time: float, here: Evaluation) -> dict[str, np.ndarray]:
         """The same (n,) of each input that is a force, by name."""
-        return {name: self._force(name, time) * along for name, along in self._ways(here).items()}
+        return {name: self.force(name, time) * along for name, along in self._ways(here).items()}
 
     @np.errstate(all="ignore")
     def force_rates(self, time: float, here: Evaluation) -> np.ndarray:
@@ -175,7 +179,7 @@ class InputForces:
             return Signal(self._label, name, given, np.zeros(0)).at(time)[1]
         except ModelError:  # of functions that are not recorded, such as np.interp
             later = time + BESIDE * max(1.0, abs(time))
-            return (self._force(name, later) - self._force(name, time)) / (later - time)
+            return (self.force(name, later) - self.force(name, time)) / (later - time)
 
     def _ways(self, here: Evaluation) -> dict[str, np.ndarray]:
         """Forces (n,) on coordinates per unit of each input that is a force, by name."""
@@ -253,7 +257,7 @@ class InputForces:
         """Rates (m + f,) of constraints and of flow constraints, zero but where motions or currents are given."""
         out = self._on_rows(self._three(time)[:, 1])
         for name, row in self.held.items():
-            out[row] = self._steady[name] + (self._force(name, time) if name in self.given else 0.0)
+            out[row] = self._steady[name] + (self.force(name, time) if name in self.given else 0.0)
         return out
 
     @np.errstate(all="ignore")

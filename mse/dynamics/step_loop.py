@@ -100,7 +100,7 @@ class MotionLoop(Shown):
         driven = with_drives(topology, asked, outputs or ())
         if driven is not topology:
             topology, assembly = driven, Assembly(driven, driven.unit)
-        given = InputForces(assembly, {name: self._value(k) for k, name in enumerate(asked)})
+        given = InputForces(assembly, {name: self._value(k) for k, name in enumerate(asked)}, stepwise=True)
         if moved := given.prescribed:
             raise ModelError(
                 f"{system.label}: input {moved[0]!r} prescribes a motion, of which a step would need rates and "

@@ -136,6 +136,7 @@ class OfTree(CompiledSteps):
 
     def __init__(self, bodies: Bodies, nodes: Nodes):
         self._tree = nodes.tree(bodies)
+        self._outside: InMemory | None = None  # what acts on it, once it is asked for
         bodies.push_springs(self._tree.springs, nodes.springs)
         super().__init__(bodies, len(self._tree.nodes))
         self.complete = not any(g.cls.memory_size for g in bodies.shares.actors.groups)
@@ -153,14 +154,14 @@ class OfTree(CompiledSteps):
     def tree(self, begin: Moment) -> Tree:
         """The tree with what acts on it in steps from a moment on."""
         ask, exert, acting = self.bodies.exerting(begin.state, begin.v)
-        if not ask and not exert:
-            return self._tree
-        work = self.bodies.work
-        self._outside = InMemory(  # which has to live as long as steps are made
-            Outside(ask, exert, acting, work.o, work.u, work.motion, work.motion[1:].reshape(-1), self.bodies.extra)
-        )
-        push, follow = tree_pushes.addresses()
-        return self._tree._replace(push=push, follow=follow, outside=self._outside.at)
+        if (ask or exert) and self._outside is None:
+            work = self.bodies.work
+            self._outside = InMemory(  # which has to live as long as steps are made
+                Outside(ask, exert, acting, work.o, work.u, work.motion, work.motion[1:].reshape(-1), self.bodies.extra)
+            )
+            push, follow = tree_pushes.addresses()
+            self._tree = self._tree._replace(push=push, follow=follow, outside=self._outside.at)
+        return self._tree
 
     def angles(self, state: State) -> np.ndarray:
         """Angles of nodes at a state; only hinges have some."""
