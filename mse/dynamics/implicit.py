@@ -27,8 +27,8 @@ from .charts import Chart, Settled, StepFailed, displaced, no_moment
 from .implicit_bodies import implicit_steps_of
 from .jacobian import Jacobian, Unknowns
 from .moments import Moment, Step
+from .settling import differentiated
 from .sparse_jacobian import SparseJacobian
-from .start import differentiated
 from .steppers import AT_REST, LONG, TURN, Stepper, idle, speed_scale
 
 

@@ -148,7 +148,9 @@ class GroupInertia:
     def dampings(self, at: Configuration, velocities: np.ndarray) -> np.ndarray:
         """Forces (E, n) of dampings at velocities (E, n)."""
         if self.cls.damping_kernel is None and self.cls.defines("dissipation"):
-            return -self.recorded("dissipation").evaluate(self.group.columns(at), velocities, 1)[1][:, 0]
+            found = -self.recorded("dissipation").evaluate(self.group.columns(at), velocities, 1)[1][:, 0]
+            # at rest nothing damps, though formulas like a speed's have no slopes there
+            return np.where(velocities.any(axis=1, keepdims=True), found, 0.0)
         matrices = self.damping_matrices(at)
         return np.zeros(velocities.shape) if matrices is None else -np.einsum("eij,ej->ei", matrices, velocities)
 

@@ -22,7 +22,8 @@ from .accelerations import Equations
 from .charts import StepFailed, permitted
 from .moments import Moment, Step
 from .readings import Reading
-from .start import Given, settled
+from .settling import settled
+from .start import Given
 from .steppers import Stepper
 from .switches import Switches
 

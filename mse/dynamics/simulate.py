@@ -38,8 +38,9 @@ from .one_sided import half_turns, wrong_ways
 from .outputs import Outputs
 from .prescribed import with_drives
 from .recorded import Numbers, asked
+from .settling import Hidden, refuse_bare, settled
 from .sparse_jacobian import goes_by_sparse_matrices
-from .start import Given, Hidden, carried, closed, moving, placed, put_along, refuse_bare, settled
+from .start import Given, carried, closed, moving, placed, put_along
 from .steppers import compile_steps_ahead
 from .sticking import Sticking
 from .switches import Switches

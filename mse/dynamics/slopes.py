@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements import velocity_laws
-from ..elements.differentiation import hardly_moving, regular
+from ..elements.differentiation import VANISHED, hardly_moving, regular
 from ..elements.records import FIELD, MOTION
 from ..errors import ModelError
 from ..linear.skew_parts import DAMPING
@@ -110,7 +110,8 @@ def _damping(part: GroupInertia, at: Configuration, v: np.ndarray, exact: bool) 
     """None where nothing damps, as in most joints."""
     cls, n = part.cls, part.shape.size
     if cls.damping_kernel is None and cls.defines("dissipation"):
-        force, none = -part.dampings(at, v), np.zeros((len(v), n, n))
+        force, none, rest = -part.dampings(at, _slow(v)), np.zeros((len(v), n, n)), ~v.any(axis=1)
+        force[rest] = np.where(np.abs(force[rest]) <= VANISHED, 0.0, np.nan)  # of friction, which jumps there
         return Slopes(DAMPING, force, *_recorded(part, at, "drag", _slow(v)), none)
     by_v = part.damping_matrices(at)
     if by_v is None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..elements.coordinates import flowing
-from ..elements.differentiation import VANISHED
 from ..errors import ModelError
 from ..kernels.rotations import inverse_left_jacobian
 from ..model.assembly import Assembly
@@ -19,15 +18,13 @@ from ..model.joint_assembly import put_together, restored
 from ..model.pattern import forceful
 from ..model.topology import Topology
 from ..numerics.options import SIZES
-from ..numerics.precision import DEPENDENT, EPS, NOTHING
-from ..numerics.scaled_newton import Left, shortest, solved, unbalanced, undetermined_motions
+from ..numerics.precision import NOTHING
 from ..pose import Pose
 from ..validation.arguments import find, instance, mapping, number, numbers
 from .accelerations import Equations
 from .constrained import Constrained
 from .coordinates import NamedCoordinates
 from .input_forces import InputForces
-from .jacobian import matrices
 
 # rad, or of the size of the system: how far coordinates are brought at once, so that angles are followed past half turns.
 # With half and with twice of it tests/dynamics/test_start.py passes.
@@ -35,9 +32,12 @@ _AT_ONCE = 0.5
 # Weight of displacements compared with coordinates that keep their values: hardly any, and enough to make steps unique.
 # With a hundredth and a hundred times of it tests/dynamics/test_start.py passes.
 _UNIQUE = 1e-6
+# Weight of displacements of what joints hang on, as of a plate on springs, compared with coordinates of these joints.  With a
+# tenth and ten times of it tests/dynamics/test_start.py passes.
+_ANCHORED = 1e4
 # Of what is given: a larger difference contradicts joints.  With a hundredth and a hundred times of it
 # tests/dynamics/test_start.py passes.
-_CLOSE = 1e-9
+CLOSE = 1e-9
 # Steps of Newton's method, which takes five where values can be reached (tests/dynamics/test_start.py).
 _ROUNDS = 30
 # Coordinates are brought to given values in stages.  Before the last stage, steps end when they are shorter than this share of
@@ -81,7 +81,7 @@ class Given:
         for name in inputs.motors:
             for kind, values, given in (("", self.values, name), ("'", self.rates, f"{name}'")):
                 now = inputs.motion(name, time)[len(kind)]
-                if abs(values.pop(given, now) - now) > _CLOSE * max(1.0, abs(now)):
+                if abs(values.pop(given, now) - now) > CLOSE * max(1.0, abs(now)):
                     raise ModelError(
                         f"{label}: initial {given!r} differs from its input, which is {now:.6g} at t = {time:g} s; expected the "
                         "same; leave it out"
@@ -124,7 +124,7 @@ def closed(equations: Equations, here: Evaluation, time: float, free: bool) -> E
     now[rows] = here.held_at(None).residual[rows]
     turns = np.array([unit == "rad" for unit in inputs.motor_units])
     far = np.abs(target - now)[rows] / np.where(turns, 1.0, equations.measure.size)
-    if not free and far.max() > _CLOSE:
+    if not free and far.max() > CLOSE:
         name, row = list(inputs.motors.items())[int(far.argmax())]
         u = inputs.motion(name, time)[0]
         before = u + (now - target)[row]
@@ -160,8 +160,33 @@ def _off(here: Evaluation, frame: int, wanted: Pose) -> np.ndarray:
     return np.concatenate([now.o - wanted.o, Pose(np.zeros(3), now.U @ wanted.U.T).rotation_vector()])
 
 
+def _anchors(here: Evaluation, placed: set[int]) -> list[int]:
+    """A frame of the body that springs hold most stiffly in each group of bodies on joints that do not lead to the ground.
+
+    Groups of which this body is ``placed`` by its pose have none.
+    """
+    a, metric = here.assembly, here.measure.metric
+    pairs = [a.body[g.frames] for g in a.groups if g.cls.defines("values_at")]
+    pairs = np.concatenate([np.zeros((0, 2), dtype=int), *pairs])
+    joined = sp.coo_matrix((np.ones(len(pairs)), pairs.T), shape=(a.bodies, a.bodies))
+    _, group = sp.csgraph.connected_components(joined, directed=False)
+    floating = np.setdiff1d(pairs, np.flatnonzero(group == group[0]))
+    if not len(floating):
+        return []
+    held = (here.total(2).stiffness.diagonal() / metric**2)[: 6 * (a.bodies - 1)].reshape(-1, 6).max(axis=1)
+    stiffest: dict[int, int] = {}
+    for b in floating.tolist():
+        first = stiffest.setdefault(int(group[b]), b)
+        if held[b - 1] > held[first - 1]:
+            stiffest[int(group[b])] = b
+    return [int(np.argmax(a.body == b)) for b in stiffest.values() if b not in placed]
+
+
 def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given) -> Evaluation:
-    """The system with coordinates and bodies where they are given; other coordinates keep theirs as far as joints let them."""
+    """The system with coordinates and bodies where they are given; others keep their places as far as joints let them.
+
+    What joints hang on, as a plate on springs, keeps its place rather than the joints keep their coordinates.
+    """
     if not given.values and not given.poses:
         return here
     chosen = np.array([k for k, name in enumerate(coordinates.names) if name in given.values], dtype=int)
@@ -177,6 +202,8 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
     followed = ~coordinates.turns & (np.arange(len(weights)) < len(weights) - inner)
     far = list(np.where(followed[chosen], np.abs(target - before[chosen]) / size, 0.0))
     ways = [(frame, _pose_of(here, frame), -_off(here, frame, pose)) for frame, pose in given.poses.values()]
+    placed = {int(equations.assembly.body[frame]) for frame, _, _ in ways}
+    anchors = [(frame, _pose_of(here, frame)) for frame in _anchors(here, placed)]
     for _, _, way in ways:
         far += [np.linalg.norm(way[:3]) / size, np.linalg.norm(way[3:])]
 
@@ -190,7 +217,13 @@ def placed(equations: Equations, here: Evaluation, coordinates: NamedCoordinates
             wanted = first + k / stages * (last - first)
             close = NOTHING if k == stages else _ON_THE_WAY
             here = _brought(
-                equations, here, coordinates, (chosen, others), (wanted, poses), (before[others], close), weights
+                equations,
+                here,
+                coordinates,
+                (chosen, others),
+                (wanted, poses),
+                (before[others], anchors, close),
+                weights,
             )
         return here
 
@@ -216,7 +249,7 @@ def put_along(equations: Equations, before: Evaluation, here: Evaluation, given:
     first, last = equations.size - equations.topology.internal, here.state.q
     stores = np.asarray(abs(here.total(2).stiffness[first:, first:]).sum(axis=0)).ravel() > 0.0
     stores &= flowing(names[first:]) & ~equations.assembly.variables()[0]
-    moved = stores & (np.abs(last - before.state.q) > _CLOSE * np.abs(last).max(initial=0.0))
+    moved = stores & (np.abs(last - before.state.q) > CLOSE * np.abs(last).max(initial=0.0))
     told = [f"{names[first + k]} {last[k]:.6g} {names[first + k].unit}" for k in np.flatnonzero(moved)]
     told = [x for x in told if x.split()[0] not in given.values]
     if not told or not given.values:
@@ -231,12 +264,12 @@ def _wound(here: Evaluation, after: Evaluation, more: float) -> Evaluation | Non
     """
     one, two = here.state, after.state
     far = max(np.abs(one.o - two.o).max(), np.abs(one.q - two.q).max(initial=0.0)) / here.measure.size
-    if max(far, np.abs(one.U - two.U).max()) > _CLOSE:
+    if max(far, np.abs(one.U - two.U).max()) > CLOSE:
         return None
     memory = []
     for before, own in zip(one.memory, two.memory, strict=True):
         change = (own - before) / _TURN
-        if np.abs(change - np.round(change)).max(initial=0.0) > _CLOSE:
+        if np.abs(change - np.round(change)).max(initial=0.0) > CLOSE:
             return None
         memory.append(own + more * _TURN * np.round(change))
     return after.in_state(two._replace(memory=tuple(memory)))
@@ -244,9 +277,10 @@ def _wound(here: Evaluation, after: Evaluation, more: float) -> Evaluation | Non
 
 def _brought(
     equations: Equations, here: Evaluation, coordinates: NamedCoordinates, which: tuple[np.ndarray, np.ndarray],
-    targets: tuple[np.ndarray, list[tuple[int, Pose]]], keeping: tuple[np.ndarray, float], weights: np.ndarray,
+    targets: tuple[np.ndarray, list[tuple[int, Pose]]], keeping: tuple[np.ndarray, list[tuple[int, Pose]], float],
+    weights: np.ndarray,
 ) -> Evaluation:  # fmt: skip
-    (chosen, others), (wanted, poses), (kept, close) = which, targets, keeping
+    (chosen, others), (wanted, poses), (kept, anchors, close) = which, targets, keeping
     metric, large = equations.measure.metric, equations.size > SIZES.dense
     slopes_of, diagonal = (coordinates.sparse_slopes, sp.diags) if large else (coordinates.slopes, np.diag)
     for _ in range(_ROUNDS):
@@ -254,13 +288,17 @@ def _brought(
         rows = [slopes[chosen].toarray() if large else slopes[chosen]]
         apart = [here.residual, values[chosen] - wanted]
         for frame, pose in poses:
-            off, own = _off(here, frame, pose), _frame_rows(here, frame)
-            own[3:] = inverse_left_jacobian(off[3:]) @ own[3:]
+            off, own = _turned_to(here, frame, pose)
             rows.append(own)
             apart.append(off)
         by = weights[others]
         soft = sp.diags(by) @ slopes[others] if large else by[:, None] * slopes[others]
         left = by * (values[others] - kept)
+        if anchors:
+            by = _ANCHORED * np.repeat([1.0, equations.measure.size], 3)
+            offs, owns = zip(*(_turned_to(here, *anchor) for anchor in anchors), strict=True)
+            soft = (sp.vstack if large else np.vstack)([soft, *(by[:, None] * own for own in owns)])
+            left = np.concatenate([left, *(by * off for off in offs)])
         mass = soft.T @ soft + diagonal(_UNIQUE * metric**2)
         step = Constrained(equations, here, mass, np.vstack(rows)).solve(-soft.T @ left, -np.concatenate(apart))
         longest = np.abs(step[here.measure.turning]).max(initial=0.0)
@@ -270,6 +308,13 @@ def _brought(
     return here
 
 
+def _turned_to(here: Evaluation, frame: int, wanted: Pose) -> tuple[np.ndarray, np.ndarray]:
+    """How a frame is off from a pose (6,), and its slopes (6, n)."""
+    off, own = _off(here, frame, wanted), _frame_rows(here, frame)
+    own[3:] = inverse_left_jacobian(off[3:]) @ own[3:]
+    return off, own
+
+
 def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: NamedCoordinates, given: Given) -> None:
     found, outermost = dict(zip(coordinates.names, coordinates.values(here), strict=True)), equations.measure.outermost
     units = dict(zip(coordinates.names, coordinates.units, strict=True))
@@ -277,14 +322,14 @@ def _refuse_contradicted(equations: Equations, here: Evaluation, coordinates: Na
     off = {name: _off(here, frame, pose) for name, (frame, pose) in given.poses.items()}
     largest = max(1.0, *map(abs, given.values.values())) if given.values else 1.0
     apart = [abs(found[name] - x) for name, x in given.values.items()]
-    close = max(apart, default=0.0) <= _CLOSE * largest and open_by <= _CLOSE * outermost
-    if close and all(np.abs(x).max() <= _CLOSE * max(1.0, outermost) for x in off.values()):
+    close = max(apart, default=0.0) <= CLOSE * largest and open_by <= CLOSE * outermost
+    if close and all(np.abs(x).max() <= CLOSE * max(1.0, outermost) for x in off.values()):
         return
     shown = [f"{name} is {found[name]:.6g} where {x:.6g} {units[name]} is given" for name, x in given.values.items()]
     for name, six in off.items():
         gap, turn = np.linalg.norm(six[:3]), np.linalg.norm(six[3:])
         shown.append(f"{name} is {gap:.3g} m and {turn:.3g} rad from its pose")
-    if open_by > _CLOSE * outermost:
+    if open_by > CLOSE * outermost:
         k, names = int(np.abs(here.distances[0]).argmax()), equations.topology.coordinate_names
         inside = [names[j] for j in here.slopes.tocsr()[k].indices if flowing(names)[j]]
         gap = f"{abs(here.residual[k]):.3g} {inside[0].unit}" if inside else f"{open_by:.3g} m"
@@ -322,16 +367,16 @@ def moving(
     off = np.abs(found - target)
     held = np.abs(equations.drift(here, v, time))
     size = max(1.0, np.abs(target).max(initial=0.0))
-    if off.max(initial=0.0) > _CLOSE * size or held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
+    if off.max(initial=0.0) > CLOSE * size or held.max(initial=0.0) > CLOSE * size * equations.measure.size:
         shown = [
             f"{name} is {x:.6g} where {t:.6g} {unit} is given"
             for name, x, t, unit in zip(names, found, target, units, strict=True)
-            if len(target) <= _SHOWN or abs(x - t) > _CLOSE * size
+            if len(target) <= _SHOWN or abs(x - t) > CLOSE * size
         ]
         inputs = equations.inputs
         driven = {name: inputs.motion(name, time)[1] for name in inputs.motors}
         shown += [f"its input drives {name} at {rate:.6g} a second" for name, rate in driven.items() if rate]
-        if held.max(initial=0.0) > _CLOSE * size * equations.measure.size:
+        if held.max(initial=0.0) > CLOSE * size * equations.measure.size:
             flowing_rows = (el.obj.label for part in equations.flows for el in part.elements for _ in range(part.count))
             labels = [*here.assembly.constraint_labels(), *flowing_rows]
             shown.append(f"{labels[int(held.argmax())]} moves apart by {held.max():.3g} a second")
@@ -341,152 +386,3 @@ def moving(
             "expected rates that all allow at once; give fewer of them, or correct one"
         )
     return v
-
-
-def settled(
-    equations: Equations, here: Evaluation, v: np.ndarray, time: float, given: Given
-) -> tuple[Evaluation, np.ndarray]:
-    """The system with efforts, and rates of internal coordinates without mass, as they follow from all other values and rates.
-
-    They solve ``M a = f - c - A' l`` and ``A v = u'`` for some accelerations a and multipliers l.  States that follow at once are
-    efforts here.  Raises ModelError where they contradict charges or rates that are there at the beginning.
-    """
-    e, n, first = equations, equations.size, equations.size - equations.topology.internal
-    mass, names = e.mass(here), e.topology.coordinate_names[first:]
-    light = first + np.flatnonzero(abs(mass[first:]) @ np.ones(n) == 0.0)
-    if not len(light):
-        return here, v
-    mass = mass.toarray() if sp.issparse(mass) else mass
-    unknown, states = e.assembly.variables()
-    at_once = states & ~matrices(e, here, v, np.zeros(n))[1][:, first:].any(axis=0)
-    efforts = np.flatnonzero(unknown | at_once)
-    light = np.setdiff1d(light, first + efforts)
-    kelvin = np.array([getattr(names[k], "unit", "") == "K" for k in efforts], dtype=bool)
-    ends = np.cumsum([n, len(light), len(efforts)])
-
-    def at(z: np.ndarray) -> tuple[Evaluation, np.ndarray]:
-        q, rates = here.state.q.copy(), v.copy()
-        rates[light], q[efforts] = z[ends[0] : ends[1]], z[ends[1] : ends[2]]
-        return e.evaluation(here.state._replace(q=q), time), rates
-
-    def left(z: np.ndarray) -> Left:
-        now, rates = at(z)
-        force, _, _ = e.applied(now, rates, time, e.assembly.groups, e.parts)
-        _, damping, stiffness, _ = matrices(e, now, rates, np.zeros(n))
-        rows = e.rows(now, rates)
-        none = np.zeros((len(rows), n + len(efforts) + len(rows)))
-        slopes = np.vstack([
-            np.hstack([mass, damping[:, light], stiffness[:, first + efforts], rows.T]),
-            np.insert(none, n, rows[:, light].T, axis=1),
-        ])  # fmt: skip
-        slopes[np.abs(slopes) <= VANISHED] = 0.0
-        pull = e.inertia(now.configuration, rates).force - force
-        values = np.concatenate([mass @ z[:n] + pull + rows.T @ z[ends[2] :], e.drift(now, rates, time)])
-        terms = np.abs(slopes) @ np.abs(z) + np.concatenate([np.abs(force), np.abs(rows) @ np.abs(rates)])
-        return Left(values, slopes, np.maximum(terms, EPS * terms.max(initial=0.0)))
-
-    rows = e.rows(here, v)
-    # given rates are found again, or nothing decides them
-    guess = v.copy()
-    guess[[first + k for k, name in enumerate(names) if f"{name}'" in given.rates]] = 0.0
-    z = np.concatenate([np.zeros(n), guess[light], here.state.q[efforts], np.zeros(len(rows))])
-    positive = np.zeros(len(z), dtype=bool)
-    positive[ends[1] : ends[2]] = kelvin
-    z, found = solved(left, z, positive=positive)
-    if not found:
-        _refuse_torn(e, left(z), time)
-        refuse_bare(e, here, v, time)
-        return here, v  # stiff parts without mass begin where they are put, and jump
-    now, rates = at(z)
-    rates = differentiated(e, now, rates, time)
-    fastest = np.abs(rates[first:]).max()
-    for name, rate in zip(names, rates[first:].tolist(), strict=True):
-        wanted = given.rates.get(f"{name}'", rate)
-        if abs(rate - wanted) > _CLOSE * fastest:
-            raise ModelError(
-                f'{e.topology.label}: initial "{name}\'" is {wanted:.6g}, where {rate:.6g} {name.flow_unit} follows from the '
-                "circuit, as nothing keeps a rate there; expected the same; leave it out"
-            )
-    return now, rates
-
-
-class Hidden(NamedTuple):
-    """Rates that no law decides at their moment, as of a capacitor straight across a source: they follow from rates of inputs.
-
-    Efforts balance along motions N, the ``balanced`` (k, c) of the coordinates ``own`` (c,), whatever the rates are:
-    ``N' f(q, t) = 0``.  So rates along the motions ``along`` (c, l) keep ``N' (K v - df/dt) = 0``; ``by`` (k, n) is N' K, and
-    ``slopes`` (k, l) are those by these rates.
-    """
-
-    own: np.ndarray
-    along: np.ndarray
-    balanced: np.ndarray
-    by: np.ndarray
-    slopes: np.ndarray
-
-    @classmethod
-    def of(cls, e: Equations, here: Evaluation, v: np.ndarray) -> Hidden:
-        first = e.size - e.topology.internal
-        mass, damping, stiffness, _ = matrices(e, here, v, np.zeros(e.size))
-        efforts = first + np.flatnonzero(e.assembly.variables()[0])
-        own = np.setdiff1d(first + np.flatnonzero(~mass[first:].any(axis=1)), efforts)
-        rows = e.rows(here, v)[:, own]
-        balanced, along = (
-            undetermined_motions(np.vstack([*acting, rows]), VANISHED)
-            for acting in ((damping[own].T, stiffness[np.ix_(own, efforts)].T), (damping[:, own],))
-        )
-        by = balanced.T @ stiffness[own]
-        slopes, terms = by[:, own] @ along, np.abs(balanced.T) @ np.abs(stiffness[np.ix_(own, own)]) @ np.abs(along)
-        slopes[np.abs(slopes) <= np.maximum(DEPENDENT * terms, VANISHED)] = 0.0  # of what no stiffness feels
-        return cls(own, along, balanced.T, by, slopes)
-
-    def __bool__(self) -> bool:
-        return bool(self.slopes.any())
-
-
-def differentiated(e: Equations, here: Evaluation, v: np.ndarray, time: float) -> np.ndarray:
-    """Velocities (n,) with hidden rates, if a system has any, as they follow from rates of inputs at a time (s)."""
-    if not e.hidden:
-        return v
-    hidden = Hidden.of(e, here, v)
-    off = hidden.by @ v - hidden.balanced @ e.inputs.force_rates(time, here)[hidden.own]
-    v = v.copy()
-    v[hidden.own] -= hidden.along @ shortest(hidden.slopes, off)[0]
-    return v
-
-
-def refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: float) -> None:
-    """Refuse forces along motions that no mass, damping, stiffness or constraint has a share of."""
-    e, none = equations, np.zeros(equations.size)
-    force = e.pull(here, v, time).force
-    whole = np.hstack([*matrices(e, here, v, none)[:3], e.rows(here, v).T])
-    whole[np.abs(whole) <= VANISHED] = 0.0
-    bare = unbalanced(whole, force)
-    if bare is not None:
-        t = e.topology
-        raise ModelError(
-            f"{t.label}: {force[bare]:.3g}{t.force_unit(bare)} acts on {t.coordinate_names[bare]}, which has no mass or inertia, "
-            "and moves without stiffness or resistance; expected something that balances all forces; give it mass, or hold it"
-        )
-
-
-def _refuse_torn(equations: Equations, left: Left, time: float) -> None:
-    """Refuse efforts on charges, volumes and the like that do not balance at a time (s)."""
-    names, n = equations.topology.coordinate_names, equations.size
-    off = np.where(flowing(names), left.off[:n], 0.0)
-    if off.max(initial=0.0) > 1.0:
-        k = int(off.argmax())
-        label = equations.topology.label
-        if getattr(names[k], "unit", "") == "K":
-            raise ModelError(
-                f"{label}: no temperature {names[k]} above 0 K balances its efforts at t = {time:g} s; expected one "
-                "everywhere, and a way out for heat; look for an input or an initial entropy that leaves less than 0 K, and for "
-                "an open heat port, which wants a HeatCapacity, HeatConductor or TemperatureSource"
-            )
-        warm = ", and temperatures above 0 K" if names[k].effort_unit == "K" else ""
-        raise ModelError(
-            f"{label}: {names[k]} would jump at t = {time:g} s, where {abs(left.values[k]):.4g} "
-            f"{names[k].effort_unit} of its efforts do not balance; expected potentials that agree wherever no resistance is "
-            f"between stores and sources{warm}; put a resistor there, give charges that agree as initial, or round off a jump "
-            "of inputs"
-        )
