@@ -11,6 +11,7 @@ from ..numerics.options import SIZES
 from ..numerics.precision import NOTHING
 from ..validation.arguments import shown
 from .accelerations import Equations
+from .body_models import model_of
 from .explicit import ExplicitStepper
 from .fast_motions import FastMotions, by_sparse_matrices
 from .implicit import ImplicitStepper
@@ -22,6 +23,10 @@ from .steppers import Stepper
 # benchmarks/swinging_stage.py, and are taken if that motion dies out or is at rest.  With half and with twice of it
 # tests/dynamics/test_methods.py passes.
 _FAST, _BY_RTOL = 300.0, -0.2
+# The same where numpy makes the steps, of which an implicit one takes half the time of an explicit one: 5 s of a tower under wind
+# at rtol = 1e-6 take 0.2 s by 15 implicit steps, and 26 s by 990 explicit ones.  With half and with twice of it
+# tests/dynamics/test_methods.py passes.
+_FAST_IN_NUMPY = 25.0
 _SHARE = 1e-3  # of a motion: coordinates that move less in it are not named (tests/dynamics/test_methods.py)
 METHODS = {"explicit": "explicit, order 8", "implicit": "implicit, order 5"}
 
@@ -54,7 +59,8 @@ def chosen(equations: Equations, here: Evaluation, v: np.ndarray, span: float, r
         if name := _held_without_mass(equations, matrices):
             return "implicit", f"steps are implicit, since {name} has stiffness or damping, but no mass"
         motions = FastMotions(equations, here, v, matrices)
-    fastest, many = motions.fastest() if known is None else known.fastest, _FAST * rtol**_BY_RTOL
+    fastest = motions.fastest() if known is None else known.fastest
+    many = (_FAST_IN_NUMPY if model_of(equations, early=True) is None else _FAST) * rtol**_BY_RTOL
     if fastest is None or fastest.rate * span < many:
         return "explicit", ""
     if motions is None and not fastest.decays:

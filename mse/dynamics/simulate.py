@@ -27,6 +27,7 @@ from ..validation.file_access import file_path
 from .accelerations import Equations
 from .charts import JointsOpen, StepFailed, displaced
 from .crossings import LEVELS, Watch
+from .faint import hardly_seen
 from .fast_motions import fastest_motion
 from .input_forces import INPUTS, InputForces
 from .jumps import Jumps
@@ -164,12 +165,14 @@ class Run:
         self._since: float | None = None  # on the clock, when samples began to be made in one go
         self.method, self.why, self._span = method or "", "", span
         self._along = ""  # a note on what initial values put along
+        self._moved = False  # whether there are initial values
         self._stays: list[str] = []  # names of what neither mass nor force decides
 
     # -- start ------------------------------------------------------------------------------------------------
     def begin(self, system: MSystem, start: Any, initial: Mapping[str, Any] | None) -> tuple[Moment, Moment]:
         """The first sample, and the moment at which the first step begins, which may be earlier."""
         e, given = self.equations, Given(self.topology, self.coordinates, initial)
+        self._moved = bool(given)
         time, v, moment = 0.0, np.zeros(e.size), None
         if start is None:
             here = self.here
@@ -401,6 +404,8 @@ class Run:
         notes += tuple(wrong_ways(self.equations, self.samples, self.rtol, self.outputs.left))
         notes += tuple(half_turns(self.equations, self.samples, self.begins))
         notes += tuple(filter(None, [unaccounted(self.equations, self.samples, self.rtol)]))
+        if self._moved or inputs.names:  # what is left alone may well rest
+            notes += tuple(filter(None, [hardly_seen(self.equations, self.samples, self.rtol)]))
         return Trajectory(
             self.topology.source.name, np.array([m.time for m in self.samples]), self._rows(), names,
             tuple(self.outputs.units[name] for name in names), driven, inputs.names, inputs.units, state,

@@ -284,7 +284,7 @@ class Searches:
         until : mapping of str to float, optional
             The same; the run ends where the first of them is passed, at the latest after ``duration``.
         rtol : float
-            Relative tolerance of each step, 1e-13 to 1e-2.
+            Relative tolerance of each step, 1e-13 to 1e-2.  Positions keep it relative to the size of the system.
         method : str, optional
             ``"explicit"`` steps are of order 8 and fast where nothing is stiff; ``"implicit"`` ones are of order 5 and as long as
             accuracy lets them, however stiff elements are: vibrations that they do not resolve die out.  If left out, they are

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import textbook as book
 from lawful import Cubic, Pair, Stop, geared, pendulum
+from scipy.integrate import solve_ivp
 
 import mse
 from mse import Pose
@@ -151,3 +152,24 @@ def test_a_weight_of_ones_own_is_that_of_bodies():
     given = {"duration": 2.0, "dt": 0.1, "rtol": 1e-10, "initial": {"one.angle": 1.0}}
     one, two = (s.simulate(**given)["two.angle"] for s in (one, own))
     np.testing.assert_allclose(one, two, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", [None, "explicit", "implicit"])
+def test_drag_without_a_slope_formula_at_rest_begins_at_rest(method):
+    """``v |v| v`` of ``|v|^3/3``: ``x'' = -100 x - x'|x'|`` from 0.1 m, against a solution by scipy."""
+
+    class Cube(mse.MObject):
+        frame_names = ("0",)
+
+        def dissipation(self, frames, q, v):
+            return np.linalg.norm(frames[0].v) ** 3 / 3.0
+
+    system = mse.MSystem("air", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.01))
+    system.add(mse.Prismatic("slide", axis=(1, 0, 0), stiffness=100.0), between=(body, system.ground))
+    system.add(Cube("drag"), between=(body,))
+    given = {"duration": 1.0, "dt": 0.1, "initial": {"slide.displacement": 0.1}, "method": method, "progress": False}
+    found = system.simulate(**given)
+    given = {"method": "DOP853", "t_eval": found.time, "rtol": 1e-12, "atol": 1e-14}
+    exact = solve_ivp(lambda t, y: [y[1], -100.0 * y[0] - y[1] * abs(y[1])], (0.0, 1.0), [0.1, 0.0], **given)
+    np.testing.assert_allclose(found["slide.displacement"], exact.y[0], atol=1e-8)

@@ -102,3 +102,15 @@ def test_a_beam_at_rest_whose_ends_are_rounded_is_no_loss_of_energy():
     motion = system.simulate(duration=0.004, dt=0.001, rtol=1e-4)
     assert np.ptp(motion.energy["elastic"]) < 1e-24
     assert not any("not accounted for" in note for note in motion.notes)
+
+
+def test_a_circle_at_constant_speed_is_not_noted():
+    """A conical pendulum exchanges no energy; its speed errs by the tolerance."""
+    system = mse.MSystem("conical", gravity=(0, 0, -9.81))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, at=Pose.dz(-1.0)))
+    system.add(mse.Rod("rod", length=1.0), between=(system.ground, bob))
+    lean, rate = 0.7, np.sqrt(9.81 / np.cos(0.7))
+    initial = {"bob": Pose((np.sin(lean), 0, -np.cos(lean))), "bob'": (0, rate * np.sin(lean), 0, 0, 0, 0)}
+    motion = system.simulate(duration=5.0, dt=0.1, initial=initial, progress=False)
+    assert motion.notes == ()
+    assert np.abs(motion.energy["unaccounted"]).max() < 1e-7 * motion.energy["kinetic"][0]

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import textbook as book
 
 import mse
 from mse import ModelError, MotionError
@@ -34,6 +35,19 @@ def test_stiff_springs_at_rest_and_dampers_go_by_implicit_steps(monkeypatch, fac
     assert motion.method == "implicit" and motion.steps < 200
     assert re.fullmatch(f"steps are implicit, since {words}, to which explicit ones would be tied", motion.notes[0])
     np.testing.assert_allclose(motion["rail.displacement"], 0.5 * np.cos(np.sqrt(5.0) * motion.time), atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+def test_numpy_makes_implicit_steps_of_what_vibrates_less_often(monkeypatch, factor):
+    """4,700 rad of a vibration that the wind does not set going: compiled code would follow them."""
+    monkeypatch.setattr(methods, "_FAST_IN_NUMPY", factor * methods._FAST_IN_NUMPY)
+    system = book.tower()
+    start = system.find_working_point()
+    given = {"inputs": {"wind.fx": lambda t: 1e4 * np.sin(1.2 * t)}, "progress": False}
+    motion = system.simulate(duration=5.0, dt=0.5, start=start, rtol=1e-6, **given)
+    assert motion.method == "implicit" and motion.steps < 50
+    exact = start.linearize().simulate(duration=5.0, dt=0.5, **given)["eye.x"]
+    np.testing.assert_allclose(motion["eye.x"], exact, atol=2e-3 * np.abs(exact).max())
 
 
 def test_a_loop_takes_implicit_steps_for_a_stiff_damper():

@@ -220,3 +220,16 @@ def count_leaps(monkeypatch, steps):
 
     monkeypatch.setattr(steps, "leap", counted)
     return taken
+
+
+def tower():
+    """A heavy head on a beam of 100 m, which the wind pushes; an eye sees how far."""
+    system = mse.MSystem("tower", gravity=(0, 0, -9.81))
+    upright = Pose.ry(-np.pi / 2)
+    tower = system.add(mse.RoundBeam("tower", length=100.0, radius=1.5, elements=1))
+    system.clamp(system.ground @ upright, tower.frame(0))
+    head = system.add(mse.RigidBody("head", mass=3e5, inertia=1e6, at=Pose.dz(100.0)))
+    system.clamp(tower.frame(1), head.frame(0) @ upright)
+    system.add(mse.ForceActuator("wind"), between=(system.ground, head))
+    system.add(mse.PositionSensor("eye"), between=(head, system.ground @ Pose.dz(100.0)))
+    return system
