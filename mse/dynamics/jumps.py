@@ -129,9 +129,9 @@ class Jumps:
                 if hidden in self.equations.inputs.prescribed:  # the step says what is wrong with it
                     return end - begin, None
                 raise ModelError(
-                    f"{self.equations.topology.label}: input {hidden!r} goes up and down within {end - begin:.3g} s of "
-                    f"t = {begin:g} s; expected a function of t that is smooth for some time, or jumps; noise wants values at "
-                    "given times, joined by np.interp"
+                    f"{self.equations.topology.label}: input {hidden!r} goes up and down within any step from "
+                    f"t = {begin if begin > NOTHING else 0.0:g} s on; expected a function of t that is smooth for some time, or "
+                    "jumps; noise wants values at given times, joined by np.interp"
                 )
 
     def _times_in(self, begin: float, end: float, nodes: np.ndarray) -> Times:

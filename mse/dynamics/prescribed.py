@@ -20,7 +20,7 @@ from ..errors import ModelError
 from ..model.topology import Topology
 from ..numerics.precision import EPS
 from ..numerics.program import Program
-from ..numerics.record import Expansion, Record
+from ..numerics.record import Expansion, Record, Unrecordable
 from ..numerics.recorder import Recorded
 from ..validation.arguments import called, number, numbers, refusal, shown
 
@@ -122,7 +122,11 @@ class Signal:
             plain = called(
                 self._label, self._name, _USAGE, self.given, time
             )  # raises what is wrong with plain numbers, too
-            reason = str(error.__cause__).rstrip(".")
+            cause = error.__cause__
+            # other errors come from code that takes plain numbers only
+            reason = f"uses what takes plain numbers only: {cause}".rstrip(".")
+            if isinstance(cause, Unrecordable):
+                reason = str(cause).rstrip(".")
             raise ModelError(
                 f"{self._label}: {self._name} prescribes a motion, so mse differentiates its function twice, and cannot "
                 f"(it {reason}; at t = {time:g} s it gives {shown(plain)}); expected elementary functions of numpy, such "
@@ -136,7 +140,7 @@ class Signal:
             outputs = [u, rate, acceleration, *record.guards, record.rounding(u)]
             self._kept = record.program(outputs), list(record.guards.values())
             return tuple(self._kept[0].run(np.array([[time]]))[0, :3].tolist())
-        return number(self._label, f"{self._name} at t = {time:g} s", found), 0.0, 0.0
+        return self.value(time), 0.0, 0.0  # a constant, or refused
 
     def pole(self, begin: float, end: float) -> str:
         """In words: where it grows without limit between two times (s); "" where it does not."""

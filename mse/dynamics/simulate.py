@@ -366,7 +366,8 @@ class Run:
         cause = "a temperature that falls to 0 K, " if getattr(name, "domain", "") == "thermal" else ""
         return (
             f"{none}; {name} moves fastest ({begin.v[fastest]:.3g} a second){quick}; expected a motion that stays finite and "
-            f"smooth; look for {cause}a stiffness of the wrong sign, or a law that jumps; {ended}"
+            f"smooth; look for {cause}a stiffness of the wrong sign, a law that jumps, forces or rates that are far too large, "
+            f"or motors that contradict each other; {ended}"
         )
 
     def _add(self, moment: Moment) -> None:

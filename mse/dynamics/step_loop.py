@@ -95,6 +95,9 @@ class MotionLoop(Shown):
         known = [f"{el.path}.{c.name}" for el in topology.elements if el.obj.role == "free" for c in el.obj.inputs]
         asked = known if inputs is None else arguments.names(system.label, "inputs", inputs)
         self._u, self._number = np.zeros(len(asked)), {name: k for k, name in enumerate(asked)}
+        if len(self._number) < len(asked):
+            first = next(name for k, name in enumerate(asked) if self._number[name] != k)
+            raise ModelError(f"{system.label}: inputs name {first!r} twice; expected each input once")
         source = topology.source
         outputs = outputs if outputs is None else arguments.names(system.label, "outputs", outputs)
         driven = with_drives(topology, asked, outputs or ())

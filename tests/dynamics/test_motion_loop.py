@@ -90,6 +90,8 @@ def test_what_a_loop_refuses_is_named():
     with pytest.raises(mse.UnknownNameError, match=r"coil\.fx"):
         system.step_loop(dt=0.1, inputs=["coil.f"])
     loop = system.step_loop(dt=0.1, inputs=["coil.fx"])
+    with pytest.raises(mse.ModelError, match=r"inputs name 'coil\.fx' twice; expected each input once"):
+        driven().step_loop(dt=0.1, inputs=["coil.fx", "coil.fz", "coil.fx"])
     with pytest.raises(mse.UnknownNameError, match=r"hinge\.angle"):
         loop["hinge.angel"]
     with pytest.raises(mse.ModelError, match=r"coil\.fx.*t = 0 s"):

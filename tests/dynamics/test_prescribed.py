@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import textbook as book
+from scipy.interpolate import CubicSpline
 
 import mse
 from mse import ModelError, MotionError, Pose
@@ -214,6 +215,11 @@ def test_samples_with_jumps_and_kinks_are_told_from_smooth_ones(monkeypatch, fac
             r"'crank.angle' with rate and acceleration at t = 0 s is '0, inf.*expected finite numbers",
         ),
         (lambda t: 1.0 / 0.0, "ZeroDivisionError"),
+        (
+            CubicSpline(T, T**2),
+            r"cannot \(it uses what takes plain numbers only: .*np\.where; write it with these, or give samples",
+        ),
+        (lambda t: np.array([t]), r"'crank.angle' at t = 0 s is array\(\[0\.\]\); expected a finite number"),
         (
             [1.0, 2.0],
             r"input 'crank.angle' has shape \(2,\); expected three finite numbers; one value for each of the 3 times",
