@@ -185,10 +185,6 @@ class Equations:
         return at.o[g.frames] - at.reference[self.assembly.body[g.frames]]
 
     # -- terms ------------------------------------------------------------------------------------------------
-    def inertia(self, at: Configuration, v: np.ndarray) -> Inertia:
-        """Masses and forces of inertia at velocities v (n,)."""
-        return self.inertia_of(at, v, self.frame_motions(at, v), self.parts)
-
     def inertia_of(
         self, at: Configuration, v: np.ndarray, motions: tuple[np.ndarray, np.ndarray], parts: Sequence[GroupInertia]
     ) -> Inertia:
@@ -221,14 +217,6 @@ class Equations:
         np.add.at(out, (row, column), value)
         return out if whole is None else out + whole.mass(here.state)
 
-    def held(self, here: Evaluation) -> np.ndarray:
-        """Slopes (m, n) of all constraints."""
-        out = np.zeros((self.assembly.constraint_count, self.size))
-        if len(out):
-            pattern = self.assembly.constraint_pattern
-            out[pattern.row, pattern.indices] = here.constraint_entries[1]
-        return out
-
     def pull(self, here: Evaluation, v: np.ndarray, time: float) -> Pull:
         """Masses and forces in a state, at velocities v (n,) and a time (s), of which inputs are functions."""
         found = self.pulls([here], v[None], [time])
@@ -259,23 +247,6 @@ class Equations:
         else:
             bend = self._bends(here.configuration, v)
         return Terms(mass, force, bend, damped, driven)
-
-    def applied(
-        self, here: Evaluation, v: np.ndarray, time: float, groups: Sequence[Group], parts: Sequence[GroupInertia]
-    ) -> tuple[np.ndarray, float, float]:
-        """Forces (n,) of the groups, of dampers and powers of the parts, and of inputs; power (W) of dampers, and of others.
-
-        Groups that have a power are among both.
-        """
-        force, damped, driven = np.zeros(self.size), 0.0, 0.0
-        if groups or parts:
-            at = here.configuration
-            force, *powers = self.of_elements(at, v, groups, parts, self.frame_motions(at, v)[0])
-            damped, driven = (float(sum(map(np.sum, each))) for each in powers)
-        if self.inputs.names:
-            given = self.inputs.forces(time, here)
-            force, driven = force + given, driven + float(given @ v)
-        return force, damped, driven
 
     def of_elements(
         self,
@@ -370,8 +341,10 @@ class Equations:
 
     def rows(self, here: Evaluation, v: np.ndarray) -> np.ndarray:
         """Rows (m + f, n) of constraints and of flows on velocities."""
-        held = self.held(here)
-        flows, _ = self.flow_rows(here, v)
+        held, (flows, _) = np.zeros((self.assembly.constraint_count, self.size)), self.flow_rows(here, v)
+        if len(held):
+            pattern = self.assembly.constraint_pattern
+            held[pattern.row, pattern.indices] = here.constraint_entries[1]
         return held if flows is None else np.vstack([held, flows])
 
     def slipping(self, here: Evaluation, v: np.ndarray, time: float) -> float:
@@ -410,7 +383,7 @@ class Equations:
         if not self.assembly.constraint_count and flows is None:
             return np.zeros(0)
         if self.size > SIZES.dense:
-            slopes, lengths = self.sparse_slopes(here, flows)
+            slopes, lengths = self.stacked(here, flows, sparse=True)
             tangent = Tangent(slopes, self.assembly.factors)
         else:
             tangent, lengths = self.tangent(here, flows)
@@ -424,24 +397,15 @@ class Equations:
         tangent, _ = self.tangent(here, extra)
         return np.eye(self.size) if tangent is None else tangent.basis
 
-    def stacked(self, here: Evaluation, extra: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def stacked(self, here: Evaluation, extra: np.ndarray | None, *, sparse: bool = False):
         """Measured slopes (m, n) of unit length of all constraints, with ``extra`` rows last, and their lengths (m,)."""
-        slopes, lengths = np.zeros((0, self.size)), np.zeros(0)
+        slopes, lengths = sp.csr_matrix((0, self.size)) if sparse else np.zeros((0, self.size)), np.zeros(0)
         if self.assembly.constraint_count:
-            slopes, lengths = here.dense_slopes, here.distances[1]
+            slopes, lengths = here.constraints if sparse else here.dense_slopes, here.distances[1]
         if extra is not None:
             rows, own = self._of_unit_length(extra)
-            slopes, lengths = np.vstack([slopes, rows]), np.append(lengths, own)
-        return slopes, lengths
-
-    def sparse_slopes(self, here: Evaluation, extra: np.ndarray | None) -> tuple[sp.csr_matrix, np.ndarray]:
-        """:meth:`stacked` as a sparse matrix."""
-        slopes, lengths = sp.csr_matrix((0, self.size)), np.zeros(0)
-        if self.assembly.constraint_count:
-            slopes, lengths = here.constraints, here.distances[1]
-        if extra is not None:
-            rows, own = self._of_unit_length(extra)
-            slopes, lengths = sp.vstack([slopes, sp.csr_matrix(rows)], format="csr"), np.append(lengths, own)
+            slopes = sp.vstack([slopes, sp.csr_matrix(rows)], format="csr") if sparse else np.vstack([slopes, rows])
+            lengths = np.append(lengths, own)
         return slopes, lengths
 
     def tangent(self, here: Evaluation, extra: np.ndarray | None = None) -> tuple[Tangent | None, np.ndarray]:

@@ -152,8 +152,10 @@ class Bodies:
     def _put_extra(self, time: float) -> None:
         e, work, n = self.equations, self.work, self.equations.size
         here = e.evaluation(self._state._replace(o=work.o.copy(), U=work.u.copy()), time)
-        force, *powers = e.applied(here, work.motion[1:].ravel(), time, self.shares.groups, self.shares.parts)
-        self.extra[:n], self.extra[n:] = force, powers
+        at, v, given = here.configuration, work.motion[1:].ravel(), e.inputs.forces(time, here)
+        force, *powers = e.of_elements(at, v, self.shares.groups, self.shares.parts, e.frame_motions(at, v)[0])
+        damped, driven = (sum(map(np.sum, each)) for each in powers)
+        self.extra[:n], self.extra[n:] = force + given, (damped, driven + given @ v)
 
     def refuse_broken(self, made: bool = False) -> None:
         """Raise what Python raised when compiled code asked it, unless another way was found: a shorter step was ``made``."""

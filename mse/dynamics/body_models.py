@@ -200,8 +200,8 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
         factors[row, scalars],
         held,
         np.array([(*s.spring, 0.0) for s in measuring]).reshape(-1, 5),
-        np.hstack([found.fronts, found.parent[:, None]]),
-        np.stack([found.numbers, found.inside], axis=1),
+        found.fronts,
+        found.columns,
     )
 
 

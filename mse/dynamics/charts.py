@@ -101,14 +101,13 @@ class Chart:
         here, v = e.evaluation(displaced(self._state, y[:n]), t), y[n : 2 * n].copy()
         if not e.assembly.constraint_count and not e.flows:
             return Settled(here.followed().state, v, 0.0, 0.0)
-        speed = e.slipping(here, v, t)
-        if not e.assembly.constraint_count:
-            here = here.followed()
-            return Settled(here.state, permitted(e, here, v, t), 0.0, speed)
-        found = restored(here)
+        speed, distance = e.slipping(here, v, t), 0.0
+        found = restored(here) if e.assembly.constraint_count else here.followed()
         if found is None:
             raise JointsOpen(open_at(here, t))
-        return Settled(found.state, permitted(e, found, v, t), float(np.abs(here.distances[0]).max()), speed)
+        if e.assembly.constraint_count:
+            distance = float(np.abs(here.distances[0]).max())
+        return Settled(found.state, permitted(e, found, v, t), distance, speed)
 
 
 def displaced(state: State, x: np.ndarray) -> State:

@@ -9,10 +9,8 @@ from itertools import count
 
 import numpy as np
 
-from ..kernels.steps import NO_INERTIA, Method, Passed, Sampled
+from ..kernels.steps import NO_INERTIA, Passed, Sampled
 from ..model.configuration import State
-from ..numerics.dop853 import dop853
-from .accelerations import Equations
 from .bodies import Bodies, NotElementary
 from .charts import no_moment
 from .moments import MadeLater, Moment, Step
@@ -25,14 +23,6 @@ _MOST, _MORE = 256, 4
 _WORK = 10_000
 # The same where Python gives inputs, whose functions may be slow.  With 10 and 64 tests/dynamics/test_jumps.py passes.
 _ASKING = 16
-
-
-def method_of(equations: Equations, rtol: float, constants: tuple[float, ...]) -> Method:
-    """The method of order 8 for a relative tolerance, with the constants that :mod:`mse.dynamics.explicit` has."""
-    slow, rounding, turn, rest, *factors = constants
-    limits = np.array([rtol, equations.measure.size, slow, rounding, turn, rest])
-    coefficients = dop853.C, dop853.A, dop853.B, np.array([dop853.E5[:-1], dop853.E3[:-1]]), dop853.D
-    return Method(*map(np.ascontiguousarray, coefficients), limits, np.array(factors))
 
 
 # What finds a moment within one of the steps that were made, from its number and the moment at its begin; ModelError without one.

@@ -19,6 +19,7 @@ from ..model.evaluation import Evaluation
 from ..numerics.factor import ConstrainedFactor, Factors
 from ..numerics.options import SIZES
 from ..numerics.precision import left_by_rounding
+from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent
 
 if TYPE_CHECKING:
@@ -38,27 +39,6 @@ def heavy_factor(mass: sp.csc_matrix, slopes: sp.csr_matrix) -> ConstrainedFacto
     return ConstrainedFactor(mass, slopes)
 
 
-class _Sparse:
-    """The matrix by sparse ones, where everything that constraints allow has mass."""
-
-    def __init__(self, mass: sp.csc_matrix, factor: ConstrainedFactor, slopes: sp.csr_matrix):
-        self._mass, self._factor, self._slopes = mass, factor, slopes
-
-    @classmethod
-    def of(cls, equations: Equations, here: Evaluation, mass: np.ndarray | sp.spmatrix, slopes: sp.csr_matrix):
-        by = sp.diags(1.0 / equations.measure.metric)
-        mass = (by @ sp.csc_matrix(mass) @ by).tocsc()
-        factor = heavy_factor(mass, slopes)
-        return None if factor is None else cls(mass, factor, slopes)
-
-    def solve(self, force: np.ndarray, apart: np.ndarray) -> np.ndarray:
-        """Measured accelerations (n,) for measured forces (n,), and for rows (m,) that are so far from where they should be."""
-        a = np.zeros(len(force))
-        if apart.any():
-            a = Tangent(self._slopes, Factors()).restoring(apart)
-        return a + self._factor.solve(force - self._mass @ a)
-
-
 class Constrained:
     """The matrix ``[M G'; G 0]`` in one state, with M (n, n); ``extra`` rows (k, n) hold as the constraints do."""
 
@@ -67,11 +47,12 @@ class Constrained:
     ):
         self.equations, self.here = equations, here
         self.metric = metric = equations.measure.metric
-        self._sparse = None
+        self._heavy = None
         if equations.size > SIZES.dense and not equations.massless:
-            slopes, self.lengths = equations.sparse_slopes(here, extra)
-            self._sparse = _Sparse.of(equations, here, mass, slopes)
-        if self._sparse is not None:
+            slopes, self.lengths = equations.stacked(here, extra, sparse=True)
+            self.mass = scaled_both(sp.csc_matrix(mass), 1.0 / metric)
+            self._heavy, self._slopes = heavy_factor(self.mass, slopes), slopes
+        if self._heavy is not None:
             return
         self.mass = (mass.toarray() if sp.issparse(mass) else mass) / np.outer(metric, metric)
         self._tangent, self.lengths = equations.tangent(here, extra)
@@ -81,17 +62,18 @@ class Constrained:
     @property
     def unique(self) -> bool:
         """Whether no row is known to depend on others."""
-        return self._sparse is None and (self._tangent is None or self._tangent.unique)
+        return self._heavy is None and (self._tangent is None or self._tangent.unique)
 
     def solve(self, force: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The a (n,) with ``G a = right`` for which ``a'M a/2 - force.a`` is lowest; what has no mass stays at rest.
 
         ModelError where a force acts on what has no mass.
         """
-        force = force / self.metric
-        if self._sparse is not None:
-            return self._sparse.solve(force, -right / self.lengths) / self.metric
-        a = np.zeros(len(force))
+        force, a = force / self.metric, np.zeros(len(force))
+        if self._heavy is not None:
+            if right.any():
+                a = Tangent(self._slopes, Factors()).restoring(-right / self.lengths)
+            return (a + self._heavy.solve(force - self.mass @ a)) / self.metric
         if self._tangent is not None and right.any():
             a = self._tangent.restoring(-right / self.lengths)
         if self._basis.shape[1]:

@@ -88,10 +88,7 @@ class NamedCoordinates:
 
     def slopes(self, here: Evaluation) -> np.ndarray:
         """Slopes (k, n) of the values by the coordinates of bodies, with which rates are ``slopes @ v``."""
-        out = np.zeros((len(self.names), here.assembly.size))
-        rows, columns, values = self._entries(here)
-        np.add.at(out, (rows, columns), values)
-        return out
+        return self.sparse_slopes(here).toarray()
 
     def sparse_slopes(self, here: Evaluation) -> sp.csr_matrix:
         """The same as a sparse matrix, for large systems."""

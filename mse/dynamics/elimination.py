@@ -16,12 +16,9 @@ class Fronts(NamedTuple):
     """
 
     fronts: np.ndarray
-    parent: np.ndarray
-    numbers: np.ndarray
-    inside: np.ndarray
+    columns: np.ndarray
     of_joint: np.ndarray
     tree: np.ndarray
-    room: int
 
 
 def eliminated(bodies: int, joints: np.ndarray, first_row: np.ndarray, jointed: int, row_of: np.ndarray) -> Fronts:
@@ -121,23 +118,22 @@ def _arranged(
         return list(range(6 * bodies + int(first_row[-1 - node]), 6 * bodies + int(first_row[-node])))
 
     place = {n: (f, k) for f, (own, _) in enumerate(left_of) for k, n in enumerate(own)}
-    fronts, parent, numbers, places, rests = [], [], [], [], []
-    room = 0
+    fronts, numbers, places, rests, room = [], [], [], [], 0
     for own, rest in left_of:
         nodes = [*own, *(behind := sorted(rest, key=place.__getitem__))]
         own_numbers = [coordinates(n) for n in nodes]
         starts = np.cumsum([0, *map(len, own_numbers)]).tolist()
         places.append(dict(zip(nodes, starts, strict=False)))
         rests.append(behind)
-        fronts.append((own[0], starts[len(own)], starts[-1], room, sum(map(len, numbers))))
-        parent.append(place[behind[0]][0] if behind else -1)
+        parent = place[behind[0]][0] if behind else -1
+        fronts.append((own[0], starts[len(own)], starts[-1], room, room, parent))
         numbers.append([n for each in own_numbers for n in each])
         room += starts[-1]
     inside = [np.zeros(len(own), dtype=int) for own in numbers]
     for f, behind in enumerate(rests):
         for n in behind:
             count, start = len(coordinates(n)), places[f][n]
-            inside[f][start : start + count] = places[parent[f]][n] + np.arange(count)
+            inside[f][start : start + count] = places[fronts[f][5]][n] + np.arange(count)
     of_joint = np.full((len(joints), 4), -1)
     for e, pair in enumerate(joints.tolist()):
         own = [place[b][0] for b in pair if b]
@@ -145,7 +141,5 @@ def _arranged(
             continue
         f = min(own)
         of_joint[e] = f, *(places[f][b] if b else -1 for b in pair), places[f][-1 - row_of[e]]
-    return Fronts(
-        np.array(fronts, dtype=int).reshape(-1, 5), np.array(parent, dtype=int), np.concatenate(numbers).astype(int),
-        np.concatenate(inside).astype(int), of_joint, tree, room,
-    )  # fmt: skip
+    columns = np.stack([np.concatenate(x).astype(int) for x in (numbers, inside)], axis=1)
+    return Fronts(np.array(fronts, dtype=int).reshape(-1, 6), columns, of_joint, tree)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels import ahead
-from ..kernels.steps import ROUNDED, first_length, trial_length
+from ..kernels.steps import ROUNDED, Method, first_length, trial_length
 from ..numerics.dop853 import dop853
 from ..numerics.precision import NOTHING
 from .accelerations import Equations
@@ -23,7 +23,7 @@ from .charts import Chart, StepFailed
 from .loops import LoopSteps
 from .moments import Moment, Step
 from .steppers import AT_REST, TURN, Stepper, idle, kernels_of, speed_scale
-from .trees import TreeSteps
+from .trees import TreeSteps, nodes_of
 
 # Of the largest speed: velocities below it are as exact as this one. With a tenth and with ten times of it
 # tests/dynamics/test_known_motions.py::test_a_free_body_tumbles_with_its_period passes.
@@ -50,10 +50,11 @@ class ExplicitStepper(Stepper):
         super().__init__(equations, rtol, until)
         bodies = Bodies.of(equations)
         if bodies is not None:
-            constants = _SLOW, NOTHING, TURN, AT_REST, _SAFE, _LEAST, _MOST
-            tree = TreeSteps.of(bodies, rtol, constants)
-            self._compiled = tree or LoopSteps(bodies, rtol, constants)
-            kind = kernels_of(bodies, tree is not None, implicit=False)
+            limits = rtol, equations.measure.size, _SLOW, NOTHING, TURN, AT_REST
+            arrays = *_COEFFICIENTS, dop853.B, _ERRORS, dop853.D, limits, (_SAFE, _LEAST, _MOST)
+            method, nodes = Method(*(np.ascontiguousarray(x, dtype=float) for x in arrays)), nodes_of(bodies)
+            self._compiled = LoopSteps(bodies, method) if nodes is None else TreeSteps(bodies, nodes, method)
+            kind = kernels_of(bodies, nodes is not None, implicit=False)
             ahead.compile_steps_ahead(kind)
             self._compiled.prepare()
             ahead.wait_for_steps(kind)

@@ -55,7 +55,7 @@ def by_sparse_matrices(equations: Equations, here: Evaluation, v: np.ndarray) ->
         return None
     by = sp.diags(1.0 / e.measure.metric)
     mass, damping, stiffness = ((by @ a @ by).tocsc() for a in sparse_matrices(e, here, v))
-    slopes, _ = e.sparse_slopes(here, e.flow_rows(here, v)[0])
+    slopes, _ = e.stacked(here, e.flow_rows(here, v)[0], sparse=True)
     # what nothing acts on, such as turns of points, may have any mass
     idle = sum(np.asarray(abs(a).sum(axis=0)).ravel() for a in (mass, damping, stiffness, slopes)) == 0.0
     mass = (mass + sp.diags(idle.astype(float))).tocsc()

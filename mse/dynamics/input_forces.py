@@ -62,10 +62,12 @@ class InputForces:
             find(self._label, "input", name, units)
         self.names, self.units = tuple(given), tuple(units[name] for name in given)
         self._values = {n: self._function(n, given[n]) for n in given if n not in motors}
-        self._forces = {n: known[n][:2] for n in self._values if n not in currents}
+        #: inputs that are forces, by name: their elements, and their numbers among the inputs of these
+        self.acting = {n: known[n][:2] for n in self._values if n not in currents}
         self.held = {n: row for n, (row, _) in currents.items()}
         self._steady = {n: current for n, (_, current) in currents.items()}
         self._signals = {name: Signal(self._label, name, given[name], times) for name in given if name in motors}
+        self.prescribed = tuple(self._signals)  # names of the inputs that are motions
         self._fixed: dict[str, np.ndarray] = {}
         # currents (A) of sources by their charges, which grow from the values that they have at the beginning
         self.currents = {name: current for name, current in charges.items() if current}
@@ -132,11 +134,6 @@ class InputForces:
             self._signals[n].at(time)[0] if n in self._signals else self.force(n, time) for n in self.names
         ])  # fmt: skip
 
-    @property
-    def acting(self) -> dict[str, tuple[Element, int]]:
-        """The inputs that are forces, by name: their elements, and their numbers among the inputs of these."""
-        return self._forces
-
     def steady(self, name: str) -> bool:
         """Whether one that is a force has one value in each step."""
         return self._stepwise or not callable(self.given[name])
@@ -155,7 +152,7 @@ class InputForces:
     def forces(self, time: float, here: Evaluation) -> np.ndarray:
         """Forces (n,) on the coordinates of bodies and on internal ones."""
         total, values = np.zeros(self._assembly.size), {}
-        for name, (el, column) in self._forces.items():
+        for name, (el, column) in self.acting.items():
             values.setdefault(el.path, (el, np.zeros(len(el.obj.inputs))))[1][column] = self.force(name, time)
         for el, given in values.values():
             self._add(total, el, here.configuration, self._map(el, here.configuration) @ given)
@@ -184,7 +181,7 @@ class InputForces:
     def _ways(self, here: Evaluation) -> dict[str, np.ndarray]:
         """Forces (n,) on coordinates per unit of each input that is a force, by name."""
         at, found, maps = here.configuration, {}, {}
-        for name, (el, column) in self._forces.items():
+        for name, (el, column) in self.acting.items():
             if el.path not in maps:  # once for all inputs of an element
                 maps[el.path] = self._map(el, at)
             found[name] = np.zeros(self._assembly.size)
@@ -211,11 +208,6 @@ class InputForces:
         total[6 * (self._assembly.bodies - 1) :][el.coordinates] += own[6 * count :]
 
     # -- prescribed motions -----------------------------------------------------------------------------------
-    @property
-    def prescribed(self) -> tuple[str, ...]:
-        """Names of the inputs that are motions."""
-        return tuple(self._signals)
-
     def begin_at(self, time: float, charges: Mapping[str, float]) -> None:
         """Have the charges (C) of current sources, by name, at the time (s) at which a motion begins."""
         for name, current in self.currents.items():

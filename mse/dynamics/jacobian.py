@@ -209,10 +209,9 @@ def turned_rows(e: Equations, here: Evaluation, v: np.ndarray) -> Iterator[tuple
             yield numbers[:, r], place, row
 
 
-def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
-    """M, and slopes by velocities and by positions (n, n), of forces on the side of ``M a``; W (n, n)."""
-    mass, damping, stiffness = _of_inertia(e, here, v, a) + _of_velocities(e, here, v)
-    return mass, damping, stiffness, 0.5 * _turns(e, v)
+def matrices(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """M, and slopes by velocities and by positions (3, n, n), of forces on the side of ``M a``."""
+    return _of_inertia(e, here, v, a) + _of_velocities(e, here, v)
 
 
 def _of_inertia(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -249,7 +248,7 @@ def _defined(e: Equations, here: Evaluation, v: np.ndarray, a: np.ndarray, found
         moving, accelerated = (e.frame_motions(here.configuration, x)[0] for x in (v, a))
         for part in e.parts:
             own, faster = e._own(part.group, v, moving), e._own(part.group, a, accelerated)
-            deque(slopes(part, here.configuration, own, faster, exact=False), maxlen=0)
+            deque(slopes(part, here.configuration, own, faster), maxlen=0)
     return found
 
 

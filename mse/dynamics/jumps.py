@@ -58,14 +58,9 @@ class Jumps:
         # prescribed motions do not jump, see Signal.broken
         self._jumping = {name: f for name, f in self._varying.items() if name not in equations.inputs.prescribed}
 
-    @property
-    def looks(self) -> bool:
-        """Whether each step is looked at."""
-        return bool(self._varying)
-
     def leap(self, maker: Stepper, begin: Moment, samples: np.ndarray) -> Step | None:
         """Steps in a row that see what inputs do, with moments at samples (s); None if the next one may have to be shorter."""
-        if not self.looks:
+        if not self._varying:
             return maker.leap(begin, samples)
         if begin.step is not None:
             with suppress(StepFailed, ModelError):  # raised by the step that is made alone
@@ -85,7 +80,7 @@ class Jumps:
 
     def step(self, maker: Stepper, switches: Switches, begin: Moment) -> Step:
         """The next step: one that sees what inputs do, up to the first jump ahead, if there is one."""
-        if not self.looks:
+        if not self._varying:
             return switches.step(maker, begin)
         if begin.step is None and self._jump_at(begin.time):
             begin = self.behind(begin, float(np.nextafter(begin.time, np.inf)))

@@ -10,14 +10,14 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import multibody, multibody_steps
 from ..kernels.multibody_steps import Rules
-from ..kernels.steps import Passed, Sampled
+from ..kernels.steps import Method, Passed, Sampled
 from ..model.configuration import State
 from ..model.joint_assembly import OPEN
 from ..numerics.dop853 import dop853
 from ..numerics.precision import EPS
 from .bodies import Bodies, NotElementary
 from .charts import JointsOpen, StepFailed, open_at
-from .compiled_steps import CompiledSteps, Interpolation, method_of
+from .compiled_steps import CompiledSteps, Interpolation
 from .moments import Moment
 
 # Times the pivot below which rounding denies the tolerance: if a stage has a smaller one, constraints are restored in all stages.
@@ -57,11 +57,11 @@ class OfBodies(CompiledSteps):
 class LoopSteps(OfBodies):
     """Steps of order 8 of bodies."""
 
-    def __init__(self, bodies: Bodies, rtol: float, constants: tuple[float, ...]):
+    def __init__(self, bodies: Bodies, method: Method):
         super().__init__(bodies)
-        equations, n, rows, dead = bodies.equations, bodies.equations.size, bodies.held, dead_pivot(rtol)
+        equations, n, rows, dead = bodies.equations, bodies.equations.size, bodies.held, dead_pivot(method.limits[0])
         apart = np.array([OPEN * equations.measure.outermost, dead, _ELSEWHERE, _TRIES])
-        self._method, self._parts = method_of(equations, rtol, constants), (7, 2 * n + 2)  # of an interpolation
+        self._method, self._parts = method, (7, 2 * n + 2)  # of an interpolation
         self._rules = Rules(
             equations.measure.metric, bodies.limits(_NEAR * dead), apart,
             np.zeros(5), np.ones(rows, dtype=bool), np.ones(rows, dtype=bool), bodies.extra,

@@ -15,7 +15,7 @@ is taken along ``exp([a]x)`` everywhere: the static parts stay symmetric.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -125,8 +125,15 @@ class Moving:
     @cached_property
     def added(self) -> list[Added]:
         """All that the motion adds, by class of elements and mechanism."""
-        own = of_elements(self.equations, self._configuration, self.v, self.a, self._frames)
-        return [*own, *(flows.added for flows in self.rolling)]
+        e, at, added = self.equations, self._configuration, [flows.added for flows in self.rolling]
+        for part in e.parts:
+            own = (
+                e._own(part.group, x, of_frames) for x, of_frames in zip((self.v, self.a), self._frames, strict=True)
+            )
+            if found := list(slopes(part, at, *own)):
+                carried = Carried(e, part.group, at, self._frames)
+                added += [Added(part.group, one.mechanism, *carried.on_bodies(one)) for one in found]
+        return added
 
     @cached_property
     def rolling(self) -> list[Rolling]:
@@ -169,19 +176,6 @@ def frames_moving(e: Equations, at: Configuration, v: np.ndarray, a: np.ndarray)
     faster, _ = e.frame_motions(at, a)
     faster[:, :3] += by_turning
     return velocities, faster
-
-
-def of_elements(
-    e: Equations, at: Configuration, v: np.ndarray, a: np.ndarray, frames: Frames, *, exact: bool = True
-) -> Iterator[Added]:
-    """What elements add at velocities v and accelerations a (n,); see :func:`.slopes.slopes` for ``exact``."""
-    for part in e.parts:
-        g = part.group
-        own = (e._own(g, x, of_frames) for x, of_frames in zip((v, a), frames, strict=True))
-        carried = None
-        for found in slopes(part, at, *own, exact=exact):
-            carried = carried or Carried(e, g, at, frames)
-            yield Added(g, found.mechanism, *carried.on_bodies(found))
 
 
 def _rolling(

@@ -46,8 +46,8 @@ def settled(
 
     def left(z: np.ndarray) -> Left:
         now, rates = at(z)
-        force, _, _ = e.applied(now, rates, time, e.assembly.groups, e.parts)
-        _, damping, stiffness, _ = matrices(e, now, rates, np.zeros(n))
+        force = e.pull(now, rates, time).force
+        _, damping, stiffness = matrices(e, now, rates, np.zeros(n))
         rows = e.rows(now, rates)
         none = np.zeros((len(rows), n + len(efforts) + len(rows)))
         slopes = np.vstack([
@@ -55,8 +55,7 @@ def settled(
             np.insert(none, n, rows[:, light].T, axis=1),
         ])  # fmt: skip
         slopes[np.abs(slopes) <= VANISHED] = 0.0
-        pull = e.inertia(now.configuration, rates).force - force
-        values = np.concatenate([mass @ z[:n] + pull + rows.T @ z[ends[2] :], e.drift(now, rates, time)])
+        values = np.concatenate([mass @ z[:n] - force + rows.T @ z[ends[2] :], e.drift(now, rates, time)])
         terms = np.abs(slopes) @ np.abs(z) + np.concatenate([np.abs(force), np.abs(rows) @ np.abs(rates)])
         return Left(values, slopes, np.maximum(terms, EPS * terms.max(initial=0.0)))
 
@@ -102,7 +101,7 @@ class Hidden(NamedTuple):
     @classmethod
     def of(cls, e: Equations, here: Evaluation, v: np.ndarray) -> Hidden:
         first = e.size - e.topology.internal
-        mass, damping, stiffness, _ = matrices(e, here, v, np.zeros(e.size))
+        mass, damping, stiffness = matrices(e, here, v, np.zeros(e.size))
         efforts = first + np.flatnonzero(e.assembly.variables()[0])
         own = np.setdiff1d(first + np.flatnonzero(~mass[first:].any(axis=1)), efforts)
         rows = e.rows(here, v)[:, own]
@@ -134,7 +133,7 @@ def refuse_bare(equations: Equations, here: Evaluation, v: np.ndarray, time: flo
     """Refuse forces along motions that no mass, damping, stiffness or constraint has a share of."""
     e, none = equations, np.zeros(equations.size)
     force = e.pull(here, v, time).force
-    whole = np.hstack([*matrices(e, here, v, none)[:3], e.rows(here, v).T])
+    whole = np.hstack([*matrices(e, here, v, none), e.rows(here, v).T])
     whole[np.abs(whole) <= VANISHED] = 0.0
     bare = unbalanced(whole, force)
     if bare is not None:

@@ -112,14 +112,13 @@ def simulate(
         given = InputForces(assembly, inputs, times)
         run = Run(Equations(topology, assembly, given), source, rtol, outputs, method, duration)
         watch = Watch(run.outputs, crossings, until)
+        sample, begin = run.begin(system, start, initial)
         if record is not None:
-            sample, begin = run.begin(system, start, initial)
             units, path = [run.outputs.units[n] for n in run.outputs.names], file_path(record, "record")
             with Recording(
                 path, asked(run.equations, begin, times, run.outputs.names, units, rtol, run.method)
             ) as file:
                 return task.finished(run.to(sample, begin, times, watch, task.tell, file))
-        sample, begin = run.begin(system, start, initial)
         return task.finished(run.to(sample, begin, times, watch, task.tell))
 
 

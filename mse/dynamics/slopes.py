@@ -32,16 +32,11 @@ class Slopes(NamedTuple):
     mass: np.ndarray
 
 
-def slopes(
-    part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, *, exact: bool = True
-) -> Iterator[Slopes]:
-    """All that elements of one class exert by moving at velocities v and accelerations a (E, n) of their coordinates.
-
-    Without ``exact`` slopes that only differences give are left out: Newton's method converges without them, too.
-    """
+def slopes(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray) -> Iterator[Slopes]:
+    """All that elements of one class exert by moving at velocities v and accelerations a (E, n) of their coordinates."""
     if part.has_mass:
-        yield of_inertia(part, at, v, a, exact=exact)
-    yield from of_velocities(part, at, v, exact=exact)
+        yield of_inertia(part, at, v, a)
+    yield from of_velocities(part, at, v)
 
 
 def of_inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarray, *, exact: bool = True) -> Slopes:
@@ -51,12 +46,10 @@ def of_inertia(part: GroupInertia, at: Configuration, v: np.ndarray, a: np.ndarr
 
 def of_velocities(part: GroupInertia, at: Configuration, v: np.ndarray, *, exact: bool = True) -> Iterator[Slopes]:
     """Those of dampings and of powers, on which accelerations have no influence."""
-    cls = part.cls
-    if cls.damping_kernel is not None or cls.defines("dissipation") or cls.defines("damping_matrix"):
-        found = _damping(part, at, v, exact)
-        if found is not None:
-            yield _checked(part, "damping", found)
-    if cls.defines("power"):
+    found = _damping(part, at, v, exact)
+    if found is not None:
+        yield _checked(part, "damping", found)
+    if part.has_power:
         yield _checked(part, "power", _power(part, at, v))
 
 

@@ -27,7 +27,7 @@ def goes_by_sparse_matrices(equations: Equations, here: Evaluation) -> bool:
     """Whether a system is large, all that constraints allow in a state has mass, and nothing constrains velocities alone."""
     if not equations.large or equations.flows:
         return False
-    slopes, _ = equations.sparse_slopes(here, None)
+    slopes, _ = equations.stacked(here, None, sparse=True)
     return heavy_factor(_measured(equations, equations.mass(here)), slopes) is not None
 
 
@@ -39,7 +39,7 @@ class SparseJacobian:
         self._static = here.total(2).stiffness
         self._damped = _damped(equations, here, v)
         self._put_matrices(np.zeros(equations.size))
-        slopes, self.lengths = equations.sparse_slopes(here, None)
+        slopes, self.lengths = equations.stacked(here, None, sparse=True)
         self.held = self.chosen = rank(slopes).independent
         self.rows = slopes[self.held]
         self._turned = sp.csr_matrix(self.rows.shape)  # slopes of G v by positions

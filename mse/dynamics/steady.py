@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from ..elements.coordinates import flowing
 from ..errors import ModelError
 from ..kernels.jit import writable
-from ..kernels.rotations import turn_all
+from ..kernels.rotations import inverse_left_jacobian, turn_all
 from ..linear.linear_model import LinearModel
 from ..model.configuration import State
 from ..model.evaluation import Evaluation
@@ -36,7 +36,7 @@ from ..numerics.sparse_tools import scaled_both
 from .about import About, about
 from .accelerations import Equations, Terms
 from .coordinates import NamedCoordinates
-from .moving import Moving
+from .moving import Moving, turns
 from .rolling import with_flows
 
 _ROUNDS = 50  # of Newton's method, which takes five near a solution (tests/dynamics/test_steady.py)
@@ -213,11 +213,7 @@ class Turning:
     @cached_property
     def acceleration(self) -> np.ndarray:
         """``W x v`` (n,)."""
-        out = np.zeros_like(self.v)
-        six = self.v[: self.bodies].reshape(-1, 6)
-        both = np.hstack([np.cross(self.axes[1:], six[:, :3]), np.cross(self.axes[1:], six[:, 3:])])
-        out[: self.bodies] = both.ravel()
-        return out
+        return turns(self.axes[1:], len(self.v)) @ self.v
 
     @cached_property
     def _terms(self) -> Terms:
@@ -377,7 +373,8 @@ class Turning:
         e, s, time = self.equations, self.here.state, self.while_turning
         six = self.v[: self.bodies].reshape(-1, 6)
         o, w = s.o.copy(), self.axes[1:]
-        o[1:] += along(w, six[:, :3], time)
+        each = zip(time * w, time * six[:, :3], strict=True)  # the integral of exp([t w]x) v
+        o[1:] += np.array([np.linalg.solve(inverse_left_jacobian(x), way) for x, way in each])
         u = writable(s.U).copy()
         u[1:] = turn_all(turn_all(u[1:].copy(), time * (six[:, 3:] - w)), time * w)
         q = s.q + time * self.v[self.bodies :]
@@ -487,14 +484,3 @@ def _is_steady(kinematics: Kinematics, here: Evaluation, chosen: tuple[int, ...]
         if not chosen:
             raise
         return False  # joints tie these coordinates to others
-
-
-def along(w: np.ndarray, v: np.ndarray, time: float) -> np.ndarray:
-    """How far (k, 3) velocities v lead in a time (s) that turn at w: the integral of ``exp([t w]x) v``."""
-    speed = np.linalg.norm(w, axis=1)[:, None]
-    angle = speed * time
-    w2 = np.where(speed > 0.0, speed, 1.0)
-    first, second = (1.0 - np.cos(angle)) / w2**2, (angle - np.sin(angle)) / w2**3
-    straight = time * v
-    turned = straight + first * np.cross(w, v) + second * np.cross(w, np.cross(w, v))
-    return np.where(speed > 0.0, turned, straight)

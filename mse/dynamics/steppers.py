@@ -67,7 +67,7 @@ class Stepper(ABC):
 
     def __init__(self, equations: Equations, rtol: float, until: float | None = None):
         self.equations, self.rtol, self._until = equations, rtol, until
-        self._pace = _Pace(until)
+        self._short, self._first = 0, 0.0  # steps in a row that were too short, none twice as long as the first
         self._compiled: CompiledSteps | None = None
         self.samples = np.zeros(0)  # times (s) of a run, where nobody asks for other moments within its steps
 
@@ -99,24 +99,16 @@ class Stepper(ABC):
         with suppress(NotElementary):
             if (found := self._compiled.leap(begin, self._until, times, clear)) is not None:
                 step, between = found
-                self._pace.keep(between)
+                self._keep(between)
                 return step
         return None
 
     def _kept(self, step: Step) -> Step:
         """A step that was made; :class:`StepFailed` if it is one of too many short ones."""
-        self._pace.keep([step.begin.time, step.end.time])
+        self._keep([step.begin.time, step.end.time])
         return step
 
-
-class _Pace:
-    """Ends a run ``until`` a time (s) whose steps stay so short that it would not end in a day."""
-
-    def __init__(self, until: float | None):
-        self._until = until
-        self._short, self._first = 0, 0.0  # steps in a row that were too short, none twice as long as the first
-
-    def keep(self, times: list[float]) -> None:
+    def _keep(self, times: list[float]) -> None:
         """Look at the lengths of steps between times (s)."""
         if self._until is None:
             return

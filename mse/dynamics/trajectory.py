@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -270,21 +270,8 @@ class Trajectory(Showing, TimeResponse):
     @property
     def history(self) -> TimeResponse:
         """The outputs alone, without the poses between: what files hold."""
-        units = self.output_units
-        return TimeResponse(
-            self.name,
-            self.time,
-            self.values,
-            self.outputs,
-            units,
-            self.driven,
-            self.inputs,
-            self.input_units,
-            {},
-            self.parameters,
-            crossed=self.crossed,
-            passages=self.passages,
-        )
+        own = {f.name: getattr(self, f.name) for f in fields(TimeResponse)}
+        return TimeResponse(**own | {"final_state": {}})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the outputs over time to a file, as :meth:`.TimeResponse.save` does; poses and states are not in it.

@@ -13,7 +13,7 @@ import numpy as np
 from ..kernels import tree_pushes, tree_steps
 from ..kernels.by_address import InMemory
 from ..kernels.joints import ANGLE
-from ..kernels.steps import Passed, Sampled
+from ..kernels.steps import Method, Passed, Sampled
 from ..kernels.tree_nodes import WIDTH
 from ..kernels.tree_pushes import Outside
 from ..kernels.trees import BALL, HINGE, SLIDE, WELD, Tree
@@ -21,7 +21,7 @@ from ..model.configuration import State
 from .bodies import Bodies, NotElementary
 from .body_models import WHOLE
 from .charts import StepFailed
-from .compiled_steps import CompiledSteps, Interpolation, method_of
+from .compiled_steps import CompiledSteps, Interpolation
 from .elimination import spanned
 from .moments import Moment
 from .seats import LINE, Seat
@@ -189,17 +189,10 @@ def nodes_of(bodies: Bodies) -> Nodes | None:
 class TreeSteps(OfTree):
     """Steps of order 8 of a tree."""
 
-    def __init__(self, bodies: Bodies, nodes: Nodes, rtol: float, constants: tuple[float, ...]):
+    def __init__(self, bodies: Bodies, nodes: Nodes, method: Method):
         super().__init__(bodies, nodes)
-        *limits, _, least, most = constants
-        self._method = method_of(bodies.equations, rtol, (*limits, _SAFE, least, most))
+        self._method = method._replace(factors=np.append(_SAFE, method.factors[1:]))
         self._parts = 7, 2 * nodes.count + 2  # of an interpolation
-
-    @classmethod
-    def of(cls, bodies: Bodies, rtol: float, constants: tuple[float, ...]) -> TreeSteps | None:
-        """None for a system without nodes."""
-        nodes = nodes_of(bodies)
-        return None if nodes is None else cls(bodies, nodes, rtol, constants)
 
     def failed(self, begin: Moment) -> Exception:
         return NotElementary() if self.bodies.missed else StepFailed()

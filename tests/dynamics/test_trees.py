@@ -66,7 +66,7 @@ def test_every_joint_moves_as_in_a_whole_system(monkeypatch):
     assert sum(taken) == motion.steps
     assert motion.largest_residual < 1e-13
     assert np.abs(motion.energy["unaccounted"]).max() < 1e-8
-    monkeypatch.setattr(explicit.TreeSteps, "of", lambda *given: None)
+    monkeypatch.setattr(explicit, "nodes_of", lambda bodies: None)
     whole = run(branched())
     assert sum(taken) == motion.steps
     assert np.abs(motion.values - whole.values).max() < 1e-7
@@ -141,7 +141,6 @@ def test_springs_along_lines_pull_as_in_numpy(monkeypatch):
     assert np.array_equal(motion.values, again.values[::2])
     assert np.abs(motion.energy["unaccounted"]).max() < 1e-8
     assert abs(motion.energy["damped"][-1]) > 1e-2
-    monkeypatch.setattr(explicit.TreeSteps, "of", lambda *given: None)
     monkeypatch.setattr(explicit.Bodies, "of", lambda *given: None)
     whole = run(hung(), duration=0.2, dt=0.1, initial=HUNG, rtol=1e-10)
     assert np.abs(motion.values - whole.values).max() < 1e-7
