@@ -78,12 +78,12 @@ class Equations:
         self._works[self.size - topology.internal : self.size] = ~(efforts | states)
         self.flows = [FlowPart(topology, kind) for kind in topology.kinds if kind.cls.defines("flow_constraint")]
         self.inputs = InputForces(assembly, None) if inputs is None else inputs
-        # whether some motion has neither mass nor force, where steps are implicit; found at the start
-        self.undecided = False
-        self.hidden = False  # whether some rates follow from inputs that change alone; found at the start
-        self.massless = False  # whether some motion that joints allow has no mass; found at the start
+        # how a run goes, which it says before its first step
         self.implicit = False  # whether steps are, so that stiffness and damping may hold what has no mass
-        self.sparse = False  # whether these go by sparse matrices; found at the start
+        self.sparse = False  # whether these go by sparse matrices
+        self.undecided = False  # whether some motion has neither mass nor force, where steps are implicit
+        self.hidden = False  # whether some rates follow from inputs that change alone
+        self.massless = False  # whether some motion that joints allow has no mass, as the first accelerations show
         self._beside: dict[int, Beside] = {}  # what evaluates so many states at once
 
     def beside(self, count: int) -> Equations:

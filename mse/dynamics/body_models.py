@@ -211,7 +211,7 @@ def rows_of_joints(holding: list[Seat]) -> int:
 
 
 def _weights_of_laws(equations: Equations, shares: Shares, own: np.ndarray) -> np.ndarray:
-    """The same for rows of laws and of gears, from their slopes at the initial poses."""
+    """The mass that moves along each row of laws and of gears, from their slopes at the initial poses; see :func:`_weights`."""
     at = Evaluation.initial(equations.assembly).configuration
     slopes = [(part.frames, part.slopes(at)) for part in shares.laws]
     slopes += [(g.frames, g.constrain(at, np.ones((len(g.frames), 1)), 1)[1]) for g in shares.gears]

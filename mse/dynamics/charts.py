@@ -44,7 +44,7 @@ class JointsOpen(ModelError):
 class Settled(NamedTuple):
     """State and velocities where constraints hold, and by which distance (m) and speed (m/s) they were open before.
 
-    What elements remember is of there in numpy alone.
+    Numpy also finds what elements remember there; after compiled steps the state has what they remembered before.
     """
 
     state: State

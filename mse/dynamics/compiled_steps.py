@@ -15,7 +15,7 @@ from .bodies import Bodies, NotElementary
 from .charts import no_moment
 from .moments import MadeLater, Moment, Step
 
-# The most steps in one call.  Where each step is looked at, a call makes so many times as many as the one before.
+# The most steps in one call, and how many times as many as the call before a call makes where each step is looked at.
 # With 64 and 1,024, and with 2 and 8, tests/dynamics/test_trees.py passes.
 _MOST, _MORE = 256, 4
 # The most steps times bodies in one call.  Ctrl-C and the display of progress wait for a call: half a second for 900 bodies in
@@ -63,7 +63,8 @@ class CompiledSteps(ABC):
     def interpolation(self, s: int) -> Interpolation | None:
         """The interpolation in one of the steps that were made last; None where it is not known.
 
-        It is known of the first of them if moments were asked for, of some systems in all if none were, and of some in none.
+        If moments were asked for, the first step has one.  If none were, each step of loops has one, and none of trees.  No
+        implicit step has one.
         """
 
     def left(self, moment: Moment) -> np.ndarray | None:

@@ -234,7 +234,10 @@ class _Steps:
         return float(np.sqrt(np.mean(np.square(both)))) / (self._estimated * self._size)
 
     def _solved(self, h: float, like: tuple[_Stages, float] | None) -> _Stages | None:
-        """The stages of a step h (s), None if Newton's method does not converge; ``like`` others, of a step so much longer."""
+        """The stages of a step h (s), None if Newton's method does not converge.
+
+        It begins from those of a step that is ``like`` it, with which there is the share of that step that this one is.
+        """
         m = self._matrices
         k, p = len(m.chosen), len(m.held)
         solvers = [m.solver(_REAL / h), m.solver(complex(_VALUES[1]) / h)]

@@ -39,7 +39,7 @@ def checked(label: str, method: str | None) -> str | None:
 
 
 def stepper(equations: Equations, rtol: float, method: str, until: float | None = None) -> Stepper:
-    """What makes the steps of a method, many at once if a run goes ``until`` a time (s)."""
+    """What makes the steps of a method, which equations are told; many at once if a run goes ``until`` a time (s)."""
     equations.implicit = method == "implicit"
     return (ImplicitStepper if equations.implicit else ExplicitStepper)(equations, rtol, until)
 

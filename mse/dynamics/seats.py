@@ -30,11 +30,11 @@ SQUARE = 15  # the scalar of a distance's square, behind those of joints
 class Seat(NamedTuple):
     """A joint between two bodies: its ``places`` (2, 4, 3), origin and axes on each, and ``rows``, factors (15,) and constants.
 
-    ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has measures and
-    their targets, and for rows that are ``driven`` the number of the row, measure, target and number of the constraint.  One that
-    measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the line between two places
-    is such a joint, too; its row has no factors.  Laws and gears hold, too; their rows come from :mod:`mse.kernels.holding`.
-    One on more than two bodies has a joint for each two.
+    ``joint`` are its group and its number there, ``angle`` the place of an angle in its memory.  One that holds has the measures
+    that are ``held``, with their targets; a row that a motor drives is in ``driven``, with its measure, target and constraint.
+    One that measures has the ``code`` of what it measures, and four numbers of a ``spring``.  A spring along the line between
+    two places is such a joint, too; its row has no factors.  Laws and gears hold, too; their rows come from
+    :mod:`mse.kernels.holding`.  One on more than two bodies has a joint for each two.
     """
 
     bodies: np.ndarray

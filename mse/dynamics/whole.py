@@ -48,7 +48,7 @@ class Pull(NamedTuple):
 class Whole:
     """The laws of a system by records of their sums.
 
-    Forces of ``groups``, masses of ``heavy`` and dampings of ``parts`` are not among them: these are asked element by element.
+    Forces of ``groups``, masses of ``heavy`` and dampings of ``parts`` have no records: these are asked element by element.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Whole:
             return tuple(np.concatenate(x) for x in zip(*one_by_one, strict=True))
         with np.errstate(all="ignore"):
             found = Law(self._own, law, self._shapes[law], None, rows[0])
-        self._laws[law] = [*known[-_KEPT:], found]
+        self._laws[law] = [*known, found][-_KEPT:]
         return found.run(rows, order)
 
     def _asked_once(self, law: str, state: State, given: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
