@@ -311,6 +311,25 @@ def test_nothing_is_done_in_python_for_springs_wires_and_bushings(system):
     assert Bodies.of(equations_of(system())[0]).alone
 
 
+@pytest.mark.parametrize("spring", [None, "spring", "wire"])
+def test_python_is_not_asked_for_forces_that_stay(monkeypatch, spring):
+    """A tree, the same with a spring, and with one that goes slack."""
+    asked, start = [], {"hinge.angle": 0.4, "rail.displacement": 0.1}
+    monkeypatch.setattr(Bodies, "_answer", lambda *of: asked.append(of) or multibody.GOOD)
+    system = book.crane()
+    if spring:
+        ends = system["load"], system.ground @ Pose.dxdydz(0.3, 0, -1.0)
+        system.add(mse.Spring("rope", length=0.3, stiffness=20.0, tension_only=spring == "wire"), between=ends)
+    given = {"coil.fx": 3.0, "coil.fz": -1.0}
+    motion = system.simulate(duration=0.3, dt=0.1, initial=start, inputs=given, progress=False)
+    loop = system.step_loop(dt=0.1, inputs=[*given], initial=start)
+    for _ in range(3):
+        loop.set([*given.values()])
+        loop.step()
+    assert not asked
+    assert loop["hinge.angle"] == motion["hinge.angle"][-1] != 0.0
+
+
 def twisted():
     """A bob that spins on a wire, on which it turns about its axis many times, and on a bushing that holds no turns."""
     system = mse.MSystem("twisted", gravity=(0, 0, -9.81))

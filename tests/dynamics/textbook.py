@@ -233,3 +233,14 @@ def tower():
     system.add(mse.ForceActuator("wind"), between=(system.ground, head))
     system.add(mse.PositionSensor("eye"), between=(head, system.ground @ Pose.dz(100.0)))
     return system
+
+
+def crane():
+    """A pendulum on a cart, which a coil pushes."""
+    s = mse.MSystem("crane", gravity=(0, 0, -9.81))
+    cart = s.add(mse.RigidBody("cart", mass=2.0, inertia=0.1))
+    load = s.add(mse.RigidBody("load", mass=1.0, inertia=0.01, at=Pose.dz(-0.5), frames={"top": Pose.dz(0.5)}))
+    s.add(mse.Prismatic("rail", axis=(1, 0, 0), damping=0.3), between=(cart, s.ground))
+    s.add(mse.Revolute("hinge", axis=(0, -1, 0)), between=(load.frame("top"), cart))
+    s.add(mse.ForceActuator("coil"), between=(s.ground, cart))
+    return s
