@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from ..kernels import joints, multibody
-from ..kernels.acting import BROKEN, Acting
-from ..kernels.by_address import InPython
+from ..kernels.acting import Acting
+from ..kernels.by_address import BROKEN, GOOD, NOT_GOOD, InPython
 from ..kernels.jit import writable
 from ..kernels.multibody import Model, Work
 from ..model.configuration import State
@@ -140,7 +140,7 @@ class Bodies:
         except BaseException as error:  # compiled code passes none on, not even Ctrl-C
             self._error = error
             return BROKEN
-        return multibody.GOOD
+        return GOOD
 
     def _put_values(self, names: list[str], time: float) -> None:
         """Put the values of some inputs at a time (s) where compiled code reads them."""
@@ -229,7 +229,7 @@ class BodiesChart:
             self._independent, time, y, h, *coefficients, stages.start, stages.stop, restoring, slopes, self._limits, self._gaps,
         )  # fmt: skip
         b.refuse_broken()
-        if found == multibody.NOT_GOOD or b.missed:
+        if found == NOT_GOOD or b.missed:
             raise NotElementary
         return found
 

@@ -75,6 +75,7 @@ class Stepper(ABC):
     def _single(self, begin: Moment) -> Step:
         """One step that no compiled code makes."""
 
+    @np.errstate(all="ignore")  # trials may go far beyond what steps keep
     def step(self, begin: Moment) -> Step:
         """One step; ModelError or :class:`.StepFailed` where there is none."""
         if self._compiled is not None:

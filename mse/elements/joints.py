@@ -103,6 +103,8 @@ class Cylindrical(FreeJoint):
 class Planar(FreeJoint):
     """A joint that moves in a plane by x and y and turns in it by ``angle``: ``(o0 - o1) . normal = 0``, one normal for both.
 
+    The plane is along y and z of frame 1 if its normal is x, and along z and x if that is y.
+
     Examples
     --------
     >>> table = mse.Planar("table", axis=(0, 0, 1), damping={"x": 0.1, "y": 0.1})
@@ -165,6 +167,8 @@ class Spherical(FreeJoint):
 
 class PointOnLine(FreeJoint):
     """A bead on a straight line: ``o0 = o1 + z axis``, the line going through the origin of frame 1; it may turn as it likes.
+
+    Its rotation vector is along axes of which the third is ``axis``: y, z, x of frame 1 if that is x, and z, x, y if it is y.
 
     Examples
     --------

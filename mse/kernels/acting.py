@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .by_address import address, done
+from .by_address import BROKEN, GOOD, address, done
 from .jit import bare_part, kept
 
 # what exert() is asked for; of numpy, since numba would compile a part once for each of Python's (jit.py)
 FORCES, FOLLOWING = np.bool_(False), np.bool_(True)
-DONE, BROKEN = 0, 3  # what it answers
 ENERGIES_AND_DAMPERS, DRIVING, STORING = range(3)  # what groups are
 
 
@@ -102,7 +101,7 @@ def exert(acting, gravity, o, u, motion, extra, following):
     """Put forces of elements and ``extra`` ones, and powers of both, into the total (n + 2,), at poses and a ``motion``.
 
     Poses are o (b + 1, 3), u (b + 1, 3, 3), and velocities (b + 1, 6).  For ``following``, no force is found: angles and
-    turns that elements remember are brought to these poses, from poses less than half a turn away.  The answer is DONE, or
+    turns that elements remember are brought to these poses, from poses less than half a turn away.  The answer is GOOD, or
     BROKEN where an element missed its law.
     """
     e, f, p, m = 0, 0, 0, 0
@@ -134,7 +133,7 @@ def exert(acting, gravity, o, u, motion, extra, following):
                 done(acting.kernels[g, 1], (*given, velocity, drag.reshape(flat)))
             _add_up(acting, f, frames, many, e, o, kind)
         e, f, p, m = e + count, f + many, p + count * parameters, m + count * remembered
-    return DONE if acting.missed[0] == 0 else BROKEN
+    return GOOD if acting.missed[0] == 0 else BROKEN
 
 
 def acting_arguments() -> Acting:

@@ -14,6 +14,10 @@ from numba import config, typeof
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+# What kernels answer that are called so: all is well; something has no inertia, or is not found; a dead point is near; Python or
+# the record of a law failed.
+GOOD, NOT_GOOD, NEAR, BROKEN = range(4)
+
 
 def address(kernel, arguments: tuple) -> int:
     """Where the code of a kernel is for arguments of these types; it is compiled if it is not there yet."""

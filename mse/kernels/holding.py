@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import BROKEN, DONE, put_frames, put_velocities
-from .by_address import address, done, from_memory
+from .acting import put_frames, put_velocities
+from .by_address import BROKEN, GOOD, address, done, from_memory
 from .jit import bare_part, kept
 from .multibody import run_arguments
 from .multibody_rows import angle_near
@@ -113,7 +113,7 @@ def _put_held(held, work, f, rows, pairs, first):
 def hold(at, model, work, memory):
     """Put values, slopes and bends of the rows of gears and laws into ``work``; ``at`` is the address of a :class:`Held`.
 
-    Angles of joints that measure were ``memory`` (K,) before.  The answer is DONE, or BROKEN where an element missed its law.
+    Angles of joints that measure were ``memory`` (K,) before.  The answer is GOOD, or BROKEN where an element missed its law.
     """
     held, e, f = _held(at), 0, 0
     _put_gears(held, model, work, memory)
@@ -129,7 +129,7 @@ def hold(at, model, work, memory):
         for k in range(count):
             _put_held(held, work, f + k * frames, out[k], pairs, first + k * rows * pairs)
         e, f = e + count, f + many
-    return DONE if held.missed[0] == 0 else BROKEN
+    return GOOD if held.missed[0] == 0 else BROKEN
 
 
 def hold_arguments() -> tuple:

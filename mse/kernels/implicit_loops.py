@@ -9,8 +9,7 @@ import numpy as np
 
 from . import implicit_steps
 from .acting import FOLLOWING, Acting, acting_arguments
-from .by_address import address, called, from_memory
-from .implicit_steps import GOOD, NOT_GOOD
+from .by_address import GOOD, NOT_GOOD, address, called, from_memory
 from .jit import kept
 from .multibody import Model, Work, run, run_arguments
 from .multibody_rows import put_angles

@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .by_address import called, done
+from .by_address import GOOD, called, done
 from .jit import bare_part, kept
 from .steps import FAILED, NO_INERTIA, REACHED, Passed, Sampled
 
-GOOD, NOT_GOOD = 0, 1
 ONE, TWO = np.int64(0), np.int64(1)  # the systems of Newton's method, of numpy (jit.py)
 
 

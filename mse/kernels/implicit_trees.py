@@ -7,8 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from . import implicit_steps
-from .by_address import address, called, from_memory
-from .implicit_steps import GOOD
+from .by_address import GOOD, address, called, from_memory
 from .jit import kept
 from .tree_accelerations import accelerate
 from .tree_poses import begin_step, put_bodies

@@ -18,14 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import DONE, FORCES, acting_arguments
-from .by_address import address, called
+from .acting import FORCES, acting_arguments
+from .by_address import GOOD, NEAR, NOT_GOOD, address, called
 from .jit import bare_part, kept
 from .multibody_fronts import eliminate, solve
 from .multibody_rows import angle_near, dot, put_all_rows, put_cross
 from .rotations import put_inverse_left_jacobian, put_turned_in
 
-GOOD, NOT_GOOD, NEAR = DONE, 1, 2
 # of numpy, since numba would compile a part once for each of Python's (jit.py)
 _FREE, _FORCED = np.bool_(False), np.bool_(True)
 _ROUNDS = 8  # of Newton's method, which takes two or three

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from math import atan2, sqrt
 
-from .acting import DONE
-from .by_address import called
+from .by_address import GOOD, called
 from .jit import bare_part
 from .rotations import TURN, WHOLE
 
@@ -106,6 +105,6 @@ def put_angles(model, work, before, after):
 
 @bare_part
 def put_all_rows(model, work, memory, acting):
-    """Values, slopes and bends of all rows, also of gears and of laws; DONE, or what :func:`.holding.hold` answers."""
+    """Values, slopes and bends of all rows, also of gears and of laws; GOOD, or what :func:`.holding.hold` answers."""
     _put_rows(model, work)
-    return DONE if acting.hold == 0 else called(acting.hold, (acting.held, model, work, memory))
+    return GOOD if acting.hold == 0 else called(acting.hold, (acting.held, model, work, memory))

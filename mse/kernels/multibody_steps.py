@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import BROKEN, FOLLOWING, acting_arguments
-from .by_address import called
+from .acting import FOLLOWING, acting_arguments
+from .by_address import BROKEN, GOOD, NEAR, called
 from .jit import bare_part, kept
-from .multibody import GOOD, NEAR, run_arguments
+from .multibody import run_arguments
 from .multibody_rows import put_angles
 from .steps import (
     ALL,

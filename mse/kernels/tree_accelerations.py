@@ -10,8 +10,7 @@ from math import sqrt
 
 import numpy as np
 
-from .acting import DONE
-from .by_address import called
+from .by_address import GOOD, NOT_GOOD, called
 from .jit import bare_part
 from .tree_nodes import (
     COLUMN,
@@ -33,8 +32,6 @@ from .tree_nodes import (
     put_own,
 )
 from .trees import BALL, HINGE, SLIDE, WELD, place, put_points
-
-GOOD, NOT_GOOD = DONE, 1
 
 
 @bare_part

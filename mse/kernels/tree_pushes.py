@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .acting import DONE, FOLLOWING, FORCES, Acting, acting_arguments
-from .by_address import address, called, from_memory
+from .acting import FOLLOWING, FORCES, Acting, acting_arguments
+from .by_address import GOOD, address, called, from_memory
 from .jit import kept
 from .tree_poses import add_force, put_bodies
 from .trees import tree_arguments
@@ -48,27 +48,27 @@ _given = from_memory(example())
 def push(at, tree, rows, time, y, out):
     """Add what acts on bodies to the forces of nodes, which are placed at y, and put its powers (W) to the end of out.
 
-    The answer is DONE, or what an address answered instead.
+    The answer is GOOD, or what an address answered instead.
     """
     outside = _given(at)
     forces, last = outside.extra, y.shape[0] - 1
     put_bodies(tree, rows, y, outside.o, outside.u, outside.v)
     if outside.ask != 0:
         answer = called(outside.ask, (time, 0))
-        if answer != DONE:
+        if answer != GOOD:
             return answer
     if outside.exert != 0:
         answer = called(
             outside.exert, (outside.acting, tree.gravity, outside.o, outside.u, outside.motion, outside.extra, FORCES)
         )
-        if answer != DONE:
+        if answer != GOOD:
             return answer
         forces = outside.acting.total
     for k in range(1, tree.nodes.shape[0]):
         if tree.nodes[k, 3]:
             add_force(rows[k], tree.places[k], forces, 6 * tree.nodes[k, 3] - 6)
     out[last - 1], out[last] = forces[forces.shape[0] - 2], forces[forces.shape[0] - 1]
-    return DONE
+    return GOOD
 
 
 @kept(no_cpython_wrapper=True, error_model="numpy", _nrt=False)
@@ -77,7 +77,7 @@ def follow(at, gravity, o, u):
     outside = _given(at)
     if outside.exert != 0:
         called(outside.exert, (outside.acting, gravity, o, u, outside.motion, outside.extra, FOLLOWING))
-    return DONE
+    return GOOD
 
 
 def kernels() -> list[tuple]:

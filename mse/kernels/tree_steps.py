@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from .by_address import called
+from .by_address import GOOD, NOT_GOOD, called
 from .jit import bare_part, kept
 from .steps import (
     ALL,
@@ -30,7 +30,7 @@ from .steps import (
     put_within,
     trial_length,
 )  # fmt: skip
-from .tree_accelerations import GOOD, NOT_GOOD, accelerate
+from .tree_accelerations import accelerate
 from .tree_nodes import A
 from .tree_poses import begin_step, put_bodies
 from .trees import BALL, HINGE, SLIDE, place, tree_arguments

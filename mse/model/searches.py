@@ -269,7 +269,7 @@ class Searches:
         start : WorkingPoint or MotionState, optional
             Where it begins.  If left out: the initial poses, with joints put together, at rest.  Or a working point, at rest.
             Or the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which is continued.
-        inputs : mapping of str to float, function of time or samples, optional
+        inputs : mapping of str to float, function of time, or samples of prescribed motions, optional
             Forces, voltages and other inputs by name, ``{"coil.fx": lambda t: np.sin(5 * t)}``, t in s; those left out are zero.
             They are read between steps, too, for jumps and pulses, in one call if a function takes arrays of t as it takes t.  A
             system at rest may miss a pulse shorter than ``dt/8``: take a smaller ``dt``, or end a run where the pulse begins.

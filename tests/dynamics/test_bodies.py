@@ -19,7 +19,8 @@ from mse.dynamics.compiled_steps import CompiledSteps
 from mse.dynamics.explicit import ExplicitStepper
 from mse.dynamics.input_forces import InputForces
 from mse.dynamics.moments import Moment
-from mse.kernels import multibody
+from mse.kernels.by_address import GOOD
+from mse.kernels.by_address import NEAR as NEAR_DEAD
 from mse.model.evaluation import Evaluation
 from mse.model.joint_assembly import put_together
 from mse.model.variants import prepared
@@ -246,7 +247,7 @@ def rates(chart, y, h, time=0.0):
     for stages in (range(1), range(1, 2)):
         if isinstance(chart, Chart):
             chart.rates(time, y, h, EULER, stages, out)
-        elif chart._run(time, y, h, EULER, stages, False, out) == multibody.NEAR:
+        elif chart._run(time, y, h, EULER, stages, False, out) == NEAR_DEAD:
             chart._run(time, y, h, EULER, stages, True, out)
     return out
 
@@ -315,7 +316,7 @@ def test_nothing_is_done_in_python_for_springs_wires_and_bushings(system):
 def test_python_is_not_asked_for_forces_that_stay(monkeypatch, spring):
     """A tree, the same with a spring, and with one that goes slack."""
     asked, start = [], {"hinge.angle": 0.4, "rail.displacement": 0.1}
-    monkeypatch.setattr(Bodies, "_answer", lambda *of: asked.append(of) or multibody.GOOD)
+    monkeypatch.setattr(Bodies, "_answer", lambda *of: asked.append(of) or GOOD)
     system = book.crane()
     if spring:
         ends = system["load"], system.ground @ Pose.dxdydz(0.3, 0, -1.0)
