@@ -206,7 +206,7 @@ def _model(equations: Equations, shares: Shares, holding: list[Seat], measuring:
 
 
 def rows_of_joints(holding: list[Seat]) -> int:
-    """How many rows hold for joints; those of laws and gears come after them."""
+    """The number of rows of joints, behind which rows of laws and gears begin."""
     return sum(len(s.rows) for s in holding if s.code not in (ROW, MORE))
 
 

@@ -11,14 +11,14 @@ from .accelerations import Equations
 from .moments import Moment
 
 # Times the tolerance (m): a smaller motion is noted.  The position of a pendulum after seventy periods errs by 4e-6 of an
-# amplitude of 5 tolerances, and by a hundredth of one of a twentieth (tests/dynamics/test_faint.py); implicit steps of a tower
-# on which a force acts err by 5e-2 of 4 tolerances, 5e-3 of 45, and 1e-3 of 450.
+# amplitude of 5 tolerances, and by a hundredth of one of a twentieth; implicit steps of a tower on which a force acts err by
+# 9e-3 of 2 tolerances, 2e-3 of 18, and 2e-4 of 1,800 (tests/dynamics/test_faint.py).
 _FAINT = 30.0
 _LOOKED = 50  # samples in which the largest displacement is looked for
 
 
 def hardly_seen(equations: Equations, samples: Sequence[Moment], rtol: float) -> str:
-    """In words: that all displacements are small beside the tolerance of steps; "" where they are not, or nothing moves."""
+    """A note that everything moved little, relative to the tolerance of steps; "" where something moved far, or nothing moved."""
     measure, bodies = equations.measure, equations.assembly.bodies - 1
     turning, inner = measure.metric[: 6 * bodies].reshape(-1, 6)[:, 3], measure.metric[6 * bodies :]
     first, largest = samples[0].state, 0.0
@@ -33,6 +33,6 @@ def hardly_seen(equations: Equations, samples: Sequence[Moment], rtol: float) ->
     if not NOTHING * measure.outermost < largest < _FAINT * tolerance:
         return ""
     return (
-        f"the largest displacement is {largest:.2g} m, where steps keep a tolerance of {tolerance:.2g} m, rtol times the size of "
-        "the system: take a smaller rtol, or simulate() of a linear model, whose result is relative to the motion"
+        f"what moves farthest moves by {largest / tolerance:.2g} times the tolerance of steps, which is rtol times the size of "
+        "the system; take a smaller rtol, or simulate() of a linear model, whose errors are relative to the motion"
     )

@@ -236,7 +236,7 @@ class _Steps:
     def _solved(self, h: float, like: tuple[_Stages, float] | None) -> _Stages | None:
         """The stages of a step h (s), None if Newton's method does not converge.
 
-        It begins from those of a step that is ``like`` it, with which there is the share of that step that this one is.
+        With ``like``, the stages of a longer step from the same moment and the share of it that h is, it starts from these.
         """
         m = self._matrices
         k, p = len(m.chosen), len(m.held)

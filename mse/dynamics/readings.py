@@ -9,8 +9,8 @@ import numpy as np
 from ..errors import ModelError
 from ..validation.arguments import LARGEST
 
-# Of the largest value: by how much values of one call may differ from those of calls for single times.  Numpy's differ in the
-# last digits.  With a hundredth and a hundred times of it tests/dynamics/test_readings.py passes.
+# Relative to the largest value: how much a value for an array of times may differ from that for a single time.  Numpy's differ
+# in the last digits.  With a hundredth and a hundred times of it tests/dynamics/test_readings.py passes.
 _ALIKE = 1e-9
 
 

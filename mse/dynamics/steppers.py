@@ -31,7 +31,7 @@ _HOPELESS, _IN_A_ROW = 1e7, 100
 
 
 def speed_scale(fastest: float, pulled: float, size: float) -> float:
-    """The speed (m/s) beside which errors of velocities count: of what moves fastest, or soon will; at rest ``size`` a second."""
+    """The speed (m/s) to which errors of velocities are relative: the fastest now or soon; at rest, ``size`` a second."""
     speed = max(fastest, pulled)
     return speed if speed > AT_REST * size else size
 

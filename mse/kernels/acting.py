@@ -25,8 +25,8 @@ class Acting(NamedTuple):
     stiffness, and what it is; ``kernels`` (G, 3) are the addresses of its kernel, of the one that damps and of the one that
     follows memories, 0 for none.  Of all elements one after the other there are ``parameters`` and ``memory``, and of all frames
     ``bodies`` (F,) and ``offset_o`` (F, 3), ``offset_U`` (F, 3, 3).
-    What a group is decides which powers are added up: of ENERGIES_AND_DAMPERS those of the dampers, of DRIVING forces all, and
-    of STORING ones none, since an energy has them.
+    The kind of a group says which powers are added up.  ENERGIES_AND_DAMPERS: those of the dampers.  DRIVING: all.  STORING:
+    none, since these forces have an energy.
     ``missed`` (1,) is not 0 where an element found that its kernel is not its law.
     ``hold`` is the address of :func:`.holding.hold`, and ``held`` the address of its arrays.  Both are 0 if no element has rows.
     The rest is room: poses and velocities of frames, energies (F,) at most, gradients and forces of dampers (6 F,), a stiffness

@@ -264,8 +264,8 @@ class Searches:
             Values and rates at the beginning of coordinates of joints, charges and entropies, such as ``{"hinge.angle": 1.57,
             "hinge.angle'": 0.2}``; poses of bodies, ``{"mass": Pose.dz(-0.5)}``, and their velocities,
             ``{"mass'": (0, 0, 0, 0, 0, 2.0)}``: velocity and angular velocity of the body's frame along the axes of the world.
-            Given values hold exactly.  The others change only as joints require, those of what joints hang on, as a plate on
-            springs, last; rates not named are those of the motion nearest to rest.
+            Given values hold exactly.  The others change only as joints require.  A body on springs, from which others hang by
+            joints, keeps its place if it can.  Rates not named are those of the motion nearest to rest.
         start : WorkingPoint or MotionState, optional
             Where it begins.  If left out: the initial poses, with joints put together, at rest.  Or a working point, at rest.
             Or the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which is continued.
